@@ -15,7 +15,6 @@
 #include "record/lease_log.h"
 #include "status/answer_lines.h"
 #include "status/explained.h"
-#include "status/fleet_rows.h"
 #include "status/long_answer.h"
 
 #include <errno.h>
@@ -71,20 +70,26 @@ static bool find_definitions(struct core *core, struct acquire_request *ask)
     return true;
 }
 
+static struct scene begin_scene(struct conn *conn, struct asker *asker)
+{
+    struct server *server = conn->server;
+    nanoseconds now = clock_now();
+    asker_init(asker, conn->fd, conn->client.uid, &server->admins);
+    asker->viewer.is_unread = conn_grant_is_unread;
+    asker_names_users(asker, &server->user_names, now);
+    return (struct scene){.core = server->core,
+        .viewer = &asker->viewer,
+        .now = now,
+        .wall_now = clock_wall_now()};
+}
+
 static void explain(struct conn *conn, struct subject *subject, struct text *out)
 {
     struct server *server = conn->server;
     struct asker asker;
-    nanoseconds now = clock_now();
-    asker_init(&asker, conn->fd, conn->client.uid, &server->admins);
-    asker.viewer.is_unread = conn_grant_is_unread;
-    asker_names_users(&asker, &server->user_names, now);
     struct session_view view;
     const struct session_view *session = NULL;
-    struct scene scene = {.core = server->core,
-        .viewer = &asker.viewer,
-        .now = now,
-        .wall_now = clock_wall_now()};
+    struct scene scene = begin_scene(conn, &asker);
     struct lease *lease = core_find_lease(server->core, subject->lease);
     if (subject->database != 0) {
         view = fleet_look(server->fleet, subject->database);
@@ -293,7 +298,7 @@ static void why_lease(struct call *call, const struct lease *lease)
 static void refuse_name(struct call *call, const char *name)
 {
     uint64_t id;
-    if (call->request->n_arguments > 1 || !lease_id_parse(name, &id) ||
+    if (call->request->n_arguments > 1 || !remote_parse_own(call->server, name, &id) ||
         id >= core_next_number(call->server->core)) {
         call_refuse_unknown(call, name, NULL);
         return;
@@ -331,12 +336,57 @@ static void why_names(struct call *call)
     command_why_begin(call, subject);
 }
 
-static void refuse_elsewhere(struct call *call, const char *text)
+/* ---- a lease of another host ---- */
+
+static void refuse_unlisted(const struct elsewhere *elsewhere, struct text *out)
 {
-    answer_error_saying(call->out, CODE_UNKNOWN,
-        "%s: not a lease of this host: berthctl status shows its host, and why explains it there",
-        text);
-    lease_log_refused(call_asker(call), call->request->command, CODE_UNKNOWN, text);
+    if (elsewhere->database != 0) {
+        answer_error_saying(out, CODE_UNKNOWN, "%s: this host's file has none of its resources",
+            elsewhere->key);
+    } else if (elsewhere->host[0]) {
+        answer_error_saying(out, CODE_UNKNOWN,
+            "%s: no held or waiting lease; for one that has ended, on %s: berthctl history --lease "
+            "%s",
+            elsewhere->key, elsewhere->host, elsewhere->id);
+    } else {
+        answer_error_saying(out, CODE_UNKNOWN,
+            "%s: no held or waiting lease, and its host is not known any more", elsewhere->key);
+    }
+}
+
+static void explain_elsewhere(
+    struct conn *conn, const struct elsewhere *elsewhere, struct text *out)
+{
+    struct asker asker;
+    struct scene scene = begin_scene(conn, &asker);
+    bool is_explained = elsewhere->database != 0;
+    if (is_explained) {
+        const struct session_view session = fleet_look(conn->server->fleet, elsewhere->database);
+        asking_set_scene(&elsewhere->asking, conn->server, elsewhere->database, &scene);
+        is_explained =
+            explained_listed(out, &scene, &session, elsewhere->database, elsewhere->key);
+    }
+    if (!is_explained) {
+        refuse_unlisted(elsewhere, out);
+    }
+    asker_deinit(&asker);
+}
+
+/* ---- what the request names ---- */
+
+/* False: the word names neither a held or waiting lease of this host nor one of another host. */
+static bool why_lease_named(struct call *call, const char *word)
+{
+    uint64_t id;
+    bool is_own = remote_parse_own(call->server, word, &id);
+    const struct lease *lease = is_own ? core_find_lease(call->server->core, id) : NULL;
+    bool is_elsewhere = remote_is_elsewhere(call->server, word);
+    if (lease) {
+        why_lease(call, lease);
+    } else if (is_elsewhere) {
+        remote_look_up(call, word, explain_elsewhere);
+    }
+    return lease || is_elsewhere;
 }
 
 /* One word that is no resource may be a lease, or a process. False: it is neither. */
@@ -346,14 +396,7 @@ static bool why_word(struct call *call, const char *word)
     if (core_find_definition(call->server->core, word)) {
         return false;
     }
-    bool is_lease = lease_id_parse(word, &number) || remote_is_local(call->server, word, &number);
-    const struct lease *lease = is_lease ? core_find_lease(call->server->core, number) : NULL;
-    if (lease) {
-        why_lease(call, lease);
-        return true;
-    }
-    if (!is_lease && fleet_key_parse(word, &number)) {
-        refuse_elsewhere(call, word);
+    if (why_lease_named(call, word)) {
         return true;
     }
     bool is_pid = number_parse(word, INT32_MAX, &number) && number > 0;
@@ -361,6 +404,16 @@ static bool why_word(struct call *call, const char *word)
         why_process(call, word);
     }
     return is_pid;
+}
+
+/* By the key `lease`. */
+static void why_key(struct call *call, const char *word)
+{
+    uint64_t id;
+    if (!why_lease_named(call, word)) {
+        bool is_lease = remote_parse_own(call->server, word, &id);
+        call_refuse(call, is_lease ? CODE_UNKNOWN : CODE_BAD_VALUE, "lease");
+    }
 }
 
 void command_why(struct call *call)
@@ -371,10 +424,7 @@ void command_why(struct call *call)
     if ((n > 0) + (lease != NULL) + (pid != NULL) != 1) {
         call_refuse(call, CODE_MALFORMED, "either names, or lease, or pid");
     } else if (lease) {
-        const struct lease *found = call_find_lease(call, lease);
-        if (found) {
-            why_lease(call, found);
-        }
+        why_key(call, lease);
     } else if (pid) {
         why_process(call, pid);
     } else if (n != 1 || !why_word(call, request->arguments[0])) {

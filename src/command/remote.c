@@ -9,6 +9,7 @@
 #include "record/log_subject.h"
 #include "record/request_log.h"
 #include "status/answer_lines.h"
+#include "status/database_line.h"
 #include "status/fleet_rows.h"
 #include "status/lease_row.h"
 #include "status/reasons.h"
@@ -107,6 +108,78 @@ struct remote *remote_ask(struct call *call, uint8_t database, size_t n, const c
     return remote;
 }
 
+/* ---- a lease of another host ---- */
+
+static size_t names_of_lease(
+    const struct asking *asking, uint8_t database, const char *names[MAX_ARGUMENTS])
+{
+    (void)database;
+    names[0] = "@";
+    names[1] = container_of(asking, const struct elsewhere, asking)->key;
+    return 2;
+}
+
+static bool lists(const struct fleet_rows *rows, const char *key)
+{
+    bool is_listed = false;
+    for (size_t i = 0; i < rows->n_rows && !is_listed; i++) {
+        const char *word = rows->rows[i].fields;
+        is_listed = (strcmp(word, "holder") == 0 || strcmp(word, "waiter") == 0) &&
+            strcmp(fleet_field(&rows->rows[i], ROW_KEY), key) == 0;
+    }
+    return is_listed;
+}
+
+/* Returns a database that has not answered; 0: all have. */
+static uint8_t take_answers(const struct server *server, struct elsewhere *elsewhere)
+{
+    uint8_t silent = 0;
+    elsewhere->database = 0;
+    for (uint8_t i = 1; i <= server->databases.n; i++) {
+        const struct view *view = elsewhere->asking.parts[i].view;
+        if (!view) {
+            silent = i;
+            continue;
+        }
+        elsewhere->database = lists(view->rows, elsewhere->key) ? i : elsewhere->database;
+        if (elsewhere->host[0] == '\0') {
+            session_host(elsewhere->host, view->rows, elsewhere->key);
+        }
+    }
+    return silent;
+}
+
+static bool answer_elsewhere(struct conn *conn, struct asking *asking)
+{
+    struct elsewhere *elsewhere = container_of(asking, struct elsewhere, asking);
+    uint8_t silent = take_answers(conn->server, elsewhere);
+    struct text made = TEXT_INIT;
+    if (elsewhere->database == 0 && silent != 0) {
+        answer_error_saying(&made, CODE_DOWN, "database %s: %s",
+            fleet_name_of(&conn->server->databases, silent), asking->parts[silent].why);
+    } else {
+        elsewhere->answer(conn, elsewhere, &made);
+    }
+    bool is_whole = asking->is_late || !user_names_are_coming(&conn->server->user_names);
+    if (is_whole) {
+        text_add_bytes(conn_answers(conn), made.bytes, made.length);
+    }
+    text_deinit(&made);
+    return is_whole;
+}
+
+void remote_look_up(struct call *call, const char *key,
+    void (*answer)(struct conn *conn, const struct elsewhere *elsewhere, struct text *out))
+{
+    static const struct asking_kind kind = {.names = names_of_lease, .answer = answer_elsewhere};
+    struct elsewhere *elsewhere = memory_new(sizeof *elsewhere);
+    elsewhere->asking.kind = &kind;
+    elsewhere->answer = answer;
+    strcpy(elsewhere->key, key);
+    elsewhere->id = strchr(elsewhere->key, '/') + 1;
+    asking_begin(call, &elsewhere->asking);
+}
+
 /* ---- revoke, drop ---- */
 
 /* The lease's database is not known: one after the other is asked. */
@@ -143,6 +216,17 @@ bool remote_is_local(const struct server *server, const char *key, uint64_t *idp
         }
     }
     return false;
+}
+
+bool remote_parse_own(const struct server *server, const char *word, uint64_t *idp)
+{
+    return lease_id_parse(word, idp) || remote_is_local(server, word, idp);
+}
+
+bool remote_is_elsewhere(const struct server *server, const char *word)
+{
+    uint64_t id;
+    return fleet_key_parse(word, &id) && !remote_is_local(server, word, &id);
 }
 
 static void log_asked(const struct call *call, const char *word, const char *key)

@@ -2,7 +2,9 @@
  * Among them those about leases that another host may have. */
 #pragma once
 
+#include "command/asking.h"
 #include "conn/command_call.h"
+#include "fleet/session.h"
 
 struct remote;
 struct session_result;
@@ -40,6 +42,29 @@ static inline void remote_encode(char out[static ENCODED_SIZE], const char *word
 
 /* Whether `key` is SESSION/ID of this host: its *idp. */
 bool remote_is_local(const struct server *server, const char *key, uint64_t *idp);
+/* Whether `word` is a lease of this host: ID, or SESSION/ID. */
+bool remote_parse_own(const struct server *server, const char *word, uint64_t *idp);
+/* Whether it is SESSION/ID of another host. */
+bool remote_is_elsewhere(const struct server *server, const char *word);
+
+/* ---- a lease of another host, which the databases are asked for ---- */
+
+/* What they have said. */
+struct elsewhere {
+    struct asking asking;
+    char key[SESSION_ID_SIZE + LEASE_ID_SIZE]; /* SESSION/ID */
+    const char *id; /* in .key */
+    uint8_t database; /* that lists it; 0: none does */
+    char host[REASON_BYTES + 1]; /* whose session it is; "": none of them knows it */
+    void (*answer)(struct conn *conn, const struct elsewhere *elsewhere, struct text *out);
+};
+
+/* Parks the connection until all databases have said whether they list the lease, and whose it is.
+ * Then .answer adds the answer, perhaps again, when users whom it names are known; unless a
+ * database does not answer, and no other one lists it. */
+void remote_look_up(struct call *call, const char *key,
+    void (*answer)(struct conn *conn, const struct elsewhere *elsewhere, struct text *out));
+
 /* `revoke` and `drop` of SESSION/ID: for admins of the daemon. */
 void remote_revoke_or_drop(struct call *call);
 /* `release NAME` by an identity or an item (the other is NULL), which no lease on this host

@@ -104,6 +104,18 @@ enum session_field {
     SESSION_SINCE = N_SESSION_FIELDS /* in the first grace */
 };
 
+void session_host(
+    char host[static REASON_BYTES + 1], const struct fleet_rows *rows, const char *key)
+{
+    const struct fleet_row *row;
+    host[0] = '\0';
+    for (size_t at = 0; (row = fleet_rows_next(rows, "session", N_SESSION_FIELDS, &at));) {
+        if (strncmp(fleet_field(row, SESSION_ID), key, SESSION_ID_SIZE - 1) == 0) {
+            fleet_bounded(host, fleet_field(row, SESSION_HOST), REASON_BYTES);
+        }
+    }
+}
+
 /* Milliseconds. */
 #define MAX_SPAN (NEVER / 4 / NANOSECONDS_PER_MILLISECOND)
 

@@ -12,6 +12,11 @@ const char *database_state_word(enum session_state state);
 void database_line_write(struct text *out, const struct database *database,
     const struct session_view *view, const struct link_info *info, const struct load_view *load);
 
+/* Sets `host` to the name of the host whose session `key` (SESSION/LEASE) names; "" if those rows do
+ * not have it. */
+void session_host(
+    char host[static REASON_BYTES + 1], const struct fleet_rows *rows, const char *key);
+
 /* The hosts, by name, from the rows that the script `snapshot` gives. `ttl` is the database's, in
  * milliseconds; it said this at `listed_at`. */
 void host_lines_write(struct text *out, const struct fleet_rows *rows, const char *database,

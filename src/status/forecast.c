@@ -220,6 +220,8 @@ void forecast_add_latest(char *out, size_t size, uint64_t latest)
 {
     char span[32];
     size_t n = strlen(out);
-    duration_format(span, sizeof span, rounded(latest));
+    uint64_t seconds = latest / 1000000 + (latest % 1000000 > 0);
+    uint64_t step = seconds < 3600 ? 1 : seconds < 86400 ? 60 : 3600; /* age_format() cuts */
+    age_format(span, sizeof span, (seconds + step - 1) / step * step * 1000);
     snprintf(out + n, size - n, ", after %s at the latest: max-hold", span);
 }

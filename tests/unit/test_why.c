@@ -227,7 +227,7 @@ static const struct row {
         "a request for d would wait, at place 1 in the queue\n"
         "pid 9 (bob) has held d for 1m00s, and ends after 59m00s at the latest: max-hold\n"
         "when it will start is unknown: too few leases have ended since berthd started, "
-        "after 1h at the latest: max-hold",
+        "after 59m34s at the latest: max-hold",
         "d: held by pid 9 (bob) for 1m00s"},
     {"paused", {"semaphore s limit=3"}, {"pause s disks", "ann B s"}, "ann", "B",
         "lease 34 of pid 9 (ann) has waited for s for 0s: place 1 in the queue\n"
@@ -429,10 +429,10 @@ Test(why, max_hold_bounds_the_guess)
     after_holds("semaphore s limit=1 max-hold=50 kill-after=3", minutes, 5);
     pass(20);
     EXPECT(told_last("ann", "s"),
-        "it will probably start in about 30s, after 35s at the latest: max-hold");
+        "it will probably start in about 30s, after 34s at the latest: max-hold");
     acquire("cid", "B", "s");
     EXPECT(told_last("ann", "s"),
-        "it will probably start in about 80s, after 90s at the latest: max-hold");
+        "it will probably start in about 80s, after 1m28s at the latest: max-hold");
 }
 
 Test(why, few_holds_are_no_ground_for_a_guess)
@@ -448,7 +448,7 @@ Test(why, what_is_possible_at_most_is_not_probable)
     acquire("cid", "B", "s");
     EXPECT(told_last("ann", "s"),
         "when it will start is unknown: too few leases have ended since berthd started, "
-        "after 90s at the latest: max-hold");
+        "after 1m27s at the latest: max-hold");
 }
 
 /* Each of them, and of the one resource that is asked for. */
@@ -460,7 +460,7 @@ Test(why, what_lasts_for_ever_has_no_latest_end)
     acquire("bob", "A", "s");
     EXPECT(told_last("cid", "s:2"),
         "when it will start is unknown: too few leases have ended since berthd started, "
-        "after 45s at the latest: max-hold");
+        "after 44s at the latest: max-hold");
     acquire("bob", "B", "d");
     EXPECT(told_last("cid", "d s:2"),
         "when it will start is unknown: too few leases have ended since berthd started");
