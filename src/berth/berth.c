@@ -117,17 +117,24 @@ static bool acquire_take_words(struct options *options, char **words, int n, int
 
 /* ---- LEASE or NAME ---- */
 
+/* LEASE, or what may be SESSION/LEASE: berthd knows. */
+static bool may_be_lease(const char *word)
+{
+    const char *slash = strchr(word, '/');
+    uint64_t id;
+    return lease_id_parse(slash ? slash + 1 : word, &id);
+}
+
 /* `hint` is NULL if the NAME alone may do. */
 static bool take_lease(struct options *options, char **words, int n, const char *hint)
 {
-    uint64_t id;
     if (n != 1) {
         message(n == 0 ? "LEASE or NAME is required" : "more than one LEASE or NAME");
         return false;
     }
     bool by_name = options->holder || options->item;
     bool may_be_name = by_name || !hint; /* berthd knows */
-    if (may_be_name ? !name_is_valid(words[0]) : !lease_id_parse(words[0], &id)) {
+    if (may_be_name ? !name_is_valid(words[0]) : !may_be_lease(words[0])) {
         message(may_be_name ? "%s: not a resource's name" : "%s: not a lease; for a NAME use %s",
             words[0], hint);
         return false;

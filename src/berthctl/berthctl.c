@@ -34,6 +34,7 @@ static const struct command {
     const char *word, *help; /* in place of the request's; or NULL */
     uint8_t more; /* arguments that are not sent as such */
     uint8_t least; /* that must be given, if more than the request needs */
+    unsigned in_place; /* the option that takes the place of all arguments; or 0 */
 } commands[] = {
     {COMMAND_status, "[NAME...] [OPTION]...", OPTION_JSON | OPTION_BUSY | OPTION_USER | OPTION_SORT,
         .run = run_status},
@@ -52,7 +53,8 @@ static const struct command {
         OPTION_REASON | OPTION_WAIT | OPTION_TIMEOUT | OPTIONS_OF_CHOICE, .requests = EACH,
         .run = run_revoke, .also = "NAME --all | --holder ID | --pid PID [OPTION]..."},
     {COMMAND_drop, "LEASE... [--reason TEXT]", OPTION_REASON, .requests = EACH},
-    {COMMAND_wait, "NAME... [--timeout DURATION]", OPTION_TIMEOUT, .run = run_wait, .least = 1},
+    {COMMAND_wait, "NAME... [--timeout DURATION]", OPTION_TIMEOUT | OPTION_LEASE, .run = run_wait,
+        .also = "--lease LEASE [--timeout DURATION]", .least = 1, .in_place = OPTION_LEASE},
     {COMMAND_limit, "NAME... N", 0, .requests = EACH_BUT_LAST},
     {COMMAND_add, "NAME ITEM", 0, .show = show_added},
     {COMMAND_remove, "NAME ITEM", 0, .requests = WHOLE},
@@ -113,8 +115,8 @@ static int print_help(void)
         "In a NAME of status or watch, * matches any text without a slash: 'market/*' is\n"
         "a template and its instances in use.\n"
         "A LEASE is an id from the LEASE column of status; a job has its own in $BERTH_LEASE.\n"
-        "For revoke and drop, a lease of another host of the fleet is SESSION/LEASE. BOUND\n"
-        "is what a lease is bound to, if not to a process.\n"
+        "A lease of another host of the fleet is SESSION/LEASE. BOUND is what a lease is bound\n"
+        "to, if not to a process.\n"
         "\n"
         "Exit status: 0 done; 1 the lease has ended; 64 wrong usage; 69 berthd cannot be reached,\n"
         "or does not answer within 5 seconds; 75 in use, waited as long as --timeout says, or\n"
@@ -163,10 +165,11 @@ static int check(const struct command *command, const struct line *line, char **
         text_add_format(&form, "; or %s", command->also);
     }
     unsigned choice = line->options & OPTIONS_OF_CHOICE;
+    bool is_replaced = line->options & command->in_place;
     bool is_one = command->requests == WHOLE || choice != 0,
-         is_too_much = is_one && n > (size_t)row->max + command->more;
+         is_too_much = is_one && n > (is_replaced ? 0 : (size_t)row->max + command->more);
     int exit_status = 0;
-    bool is_too_few = n < row->min || n < command->least;
+    bool is_too_few = !is_replaced && (n < row->min || n < command->least);
     if (is_too_few || is_too_much || strange || (command->required & ~line->options) ||
         (choice & (choice - 1)) != 0) { /* more than one of them */
         exit_status = line_refuse(form.bytes, NULL);

@@ -85,51 +85,29 @@ static nanoseconds deadline_of(const struct line *line)
     return line->options & OPTION_TIMEOUT ? clock_now() + line->timeout : NEVER;
 }
 
-int run_wait(struct call *call, const struct line *line)
-{
-    nanoseconds until = deadline_of(line);
-    const struct ctl_request asked = call->request;
-    bool has_said = false, goes_on = true;
-    while (goes_on || (call->has_closed && call_again(call, until))) {
-        struct status status = {0};
-        goes_on = ask_status(call, asked.arguments, asked.n_arguments, &status) &&
-            status_first(&status, is_busy);
-        call->awaits_berthd = true;
-        if (goes_on && !has_said) {
-            say_what_is_awaited(&status);
-            has_said = true;
-        }
-        goes_on = goes_on && wait_for_some(call, &status, until);
-        status_deinit(&status);
-    }
-    return call->exit_status;
-}
-
 /* ---- until leases have ended ---- */
 
-/* Of another host: everything of the fleet is asked for. */
-static bool is_somewhere(const struct status *status, const char *id)
-{
-    for (size_t i = 0; i < status->n_resources; i++) {
-        const struct status_resource *resource = &status->resources[i];
-        if (resource->database_state || status_lease_find(resource, id)) {
-            return true;
-        }
-    }
-    return false;
-}
-
+/* Of another host: only its database knows, and is asked now and then. While that does not answer,
+ * the lease may be there. */
 static bool wait_gone_elsewhere(struct call *call, const char *id, nanoseconds until)
 {
-    for (;;) {
-        struct status status = {0};
-        bool is_known = ask_status(call, NULL, 0, &status);
-        bool is_there = is_known && is_somewhere(&status, id);
-        status_deinit(&status);
-        if (!is_there || !pause_before_looking(call, until)) {
-            return is_known && !is_there;
-        }
+    bool is_there;
+    do {
+        struct text why = TEXT_INIT;
+        call_set(call, COMMAND_why, NULL, 0);
+        call->request.lease = id;
+        call->code = CODE_NONE;
+        call->is_silent = true;
+        is_there = call_take(call, why_take, &why) || call->code == CODE_DOWN;
+        call->is_silent = false;
+        call->exit_status =
+            is_there || call->code == CODE_UNKNOWN ? EXIT_SUCCESS : call->exit_status;
+        text_deinit(&why);
+    } while (is_there && pause_before_looking(call, until));
+    if (call->exit_status != EXIT_SUCCESS && call->code != CODE_NONE && !is_there) {
+        message("%s", call->refusal.bytes); /* it is no lease */
     }
+    return call->exit_status == EXIT_SUCCESS;
 }
 
 static bool wait_gone_here(struct call *call, const char *id, nanoseconds until)
@@ -149,6 +127,32 @@ static int wait_gone(struct call *call, char *const leases[], size_t n, nanoseco
         do {
             (is_here ? wait_gone_here : wait_gone_elsewhere)(call, leases[i], until);
         } while (call->has_closed && call_again(call, until));
+    }
+    return call->exit_status;
+}
+
+/* ---- wait ---- */
+
+int run_wait(struct call *call, const struct line *line)
+{
+    nanoseconds until = deadline_of(line);
+    char *lease = (char *)line->past.lease;
+    if (lease) {
+        return wait_gone(call, &lease, 1, until);
+    }
+    const struct ctl_request asked = call->request;
+    bool has_said = false, goes_on = true;
+    while (goes_on || (call->has_closed && call_again(call, until))) {
+        struct status status = {0};
+        goes_on = ask_status(call, asked.arguments, asked.n_arguments, &status) &&
+            status_first(&status, is_busy);
+        call->awaits_berthd = true;
+        if (goes_on && !has_said) {
+            say_what_is_awaited(&status);
+            has_said = true;
+        }
+        goes_on = goes_on && wait_for_some(call, &status, until);
+        status_deinit(&status);
     }
     return call->exit_status;
 }

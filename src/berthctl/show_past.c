@@ -32,7 +32,9 @@ static bool ask_past(struct call *call, const struct past_choice *choice, struct
 static bool ask_status(struct call *call, struct status *status)
 {
     const struct ctl_request asked = call->request;
+    bool is_of_fleet = asked.lease && strchr(asked.lease, '/'); /* SESSION/LEASE */
     call->request.word = command_table[COMMAND_status].word;
+    call->request.lease = is_of_fleet ? NULL : asked.lease; /* everything */
     call->unsaid = CODE_UNKNOWN;
     bool is_read = call_take(call, status_take, status);
     call->request = asked;
@@ -42,13 +44,21 @@ static bool ask_status(struct call *call, struct status *status)
 
 /* ---- what has not ended, from an answer to `status` ---- */
 
-/* "3f9k is still held: berthctl why 3f9k". False: the answer does not have that lease. */
-static bool add_running_lease(const struct status *status, const char *lease, struct text *out)
+static const struct status_lease *find_lease(const struct status *status, const char *id)
 {
     const struct status_lease *found = NULL;
     for (size_t i = 0; i < status->n_resources && !found; i++) {
-        found = status_lease_find(&status->resources[i], lease);
+        found = status_lease_find(&status->resources[i], id);
     }
+    return found;
+}
+
+/* "3f9k is still held: berthctl why 3f9k". False: the answer does not have that lease. */
+static bool add_running_lease(const struct status *status, const char *lease, struct text *out)
+{
+    const char *slash = strchr(lease, '/');
+    const struct status_lease *found = find_lease(status, lease);
+    found = !found && slash ? find_lease(status, slash + 1) : found; /* it is this host's */
     if (found) {
         text_add_format(out, "%s %s: berthctl why %s\n", lease,
             found->is_held ? "is still held" : "still waits", lease);

@@ -1,11 +1,14 @@
 /* command_history.c - `history`: leases and waits that are over, oldest first, some at a time. */
 #include "admission/server.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/words.h"
+#include "command/remote.h"
 #include "conn/command_call.h"
 #include "conn/conn.h"
 #include "database/follow_source.h"
 #include "record/history.h"
+#include "status/answer_lines.h"
 #include "status/ended_line.h"
 
 #include <stdlib.h>
@@ -76,7 +79,7 @@ static bool take_keys(struct call *call, struct ended_filter *filter)
     filter->has_lease = lease;
     const char *wrong = since && !number_parse(since, NEVER / 1000000, &milliseconds) ? "since"
         : user && !number_parse(user, UINT32_MAX, &uid)                               ? "user"
-        : lease && !lease_id_parse(lease, &filter->lease)                             ? "lease"
+        : lease && !remote_parse_own(call->server, lease, &filter->lease)             ? "lease"
                                                                                       : NULL;
     if (wrong) {
         call_refuse(call, CODE_BAD_VALUE, wrong);
@@ -88,9 +91,32 @@ static bool take_keys(struct call *call, struct ended_filter *filter)
     return true;
 }
 
+/* A lease of another host: nothing has ended, or that host's history has it. */
+static void answer_whose(struct conn *conn, const struct elsewhere *elsewhere, struct text *out)
+{
+    (void)conn;
+    if (elsewhere->database != 0) {
+        text_add(out, "ok");
+        text_add_number_key(out, "now", milliseconds(clock_wall_now()));
+        text_add(out, "\nend\n");
+    } else if (elsewhere->host[0]) {
+        answer_error_saying(out, CODE_UNKNOWN,
+            "%s: the history of %s has it: there, berthctl history --lease %s", elsewhere->key,
+            elsewhere->host, elsewhere->id);
+    } else {
+        answer_error_saying(out, CODE_UNKNOWN,
+            "%s: a lease of another host, which is not known any more", elsewhere->key);
+    }
+}
+
 void command_history(struct call *call)
 {
     const struct request *request = call->request;
+    const char *lease = request->keys[KEY_INDEX_lease];
+    if (lease && remote_is_elsewhere(call->server, lease)) {
+        remote_look_up(call, lease, answer_whose);
+        return;
+    }
     struct history_answer asked = {.answer = {.kind = &history_kind}, .server = call->server};
     if (!take_keys(call, &asked.filter) || !call_check_asked_names(call)) {
         return;

@@ -269,7 +269,7 @@ static struct lease *find_by_id(struct call *call)
 {
     uint64_t id;
     const char *word = call->request->arguments[0];
-    if (!lease_id_parse(word, &id) && !remote_is_local(call->server, word, &id)) {
+    if (!remote_parse_own(call->server, word, &id)) {
         answer_error_saying(call->out, CODE_BAD_VALUE, "not a lease");
         return NULL;
     }
@@ -338,6 +338,20 @@ static void answer_renewed(struct call *call, const struct lease *lease)
     text_add(call->out, "\n");
 }
 
+/* An event would tell that host, and its answer cannot be awaited: but a renewal is only good once
+ * it is written down there. */
+static void refuse_elsewhere(struct conn *conn, const struct elsewhere *elsewhere, struct text *out)
+{
+    (void)conn;
+    if (elsewhere->database != 0) {
+        answer_error_saying(out, CODE_KIND,
+            "%s: only its own host can renew it: on %s, berth renew %s", elsewhere->key,
+            elsewhere->host[0] ? elsewhere->host : "that host", elsewhere->id);
+    } else {
+        answer_error_saying(out, CODE_LOST, ANSWER_NO_LEASE);
+    }
+}
+
 void command_renew(struct call *call)
 {
     struct server *server = call->server;
@@ -346,6 +360,10 @@ void command_renew(struct call *call)
     nanoseconds ttl = 0;
     if (text && (!duration_parse(text, &ttl) || ttl == 0)) {
         call_refuse(call, CODE_BAD_VALUE, "ttl");
+        return;
+    }
+    if (!holder && remote_is_elsewhere(server, call->request->arguments[0])) {
+        remote_look_up(call, call->request->arguments[0], refuse_elsewhere);
         return;
     }
     struct lease *lease = holder ? find_by_identity(call, holder) : find_by_id(call);

@@ -3,6 +3,7 @@
 #include "admission/followers.h"
 #include "admission/idle_wait.h"
 #include "admission/server.h"
+#include "command/remote.h"
 #include "conn/command_call.h"
 #include "conn/conn.h"
 #include "status/answer_lines.h"
@@ -37,7 +38,12 @@ static void wait_for_lease(struct call *call, const char *lease)
 {
     struct server *server = call->server;
     uint64_t id;
-    if (!lease_id_parse(lease, &id)) {
+    if (remote_is_elsewhere(server, lease)) {
+        answer_error_saying(call->out, CODE_KIND,
+            "%s: only its database knows when it ends: ask why now and then", lease);
+        return;
+    }
+    if (!remote_parse_own(server, lease, &id)) {
         answer_error_saying(call->out, CODE_BAD_VALUE, "not a lease");
         return;
     }

@@ -12,8 +12,8 @@ const char *database_state_word(enum session_state state);
 void database_line_write(struct text *out, const struct database *database,
     const struct session_view *view, const struct link_info *info, const struct load_view *load);
 
-/* Sets `host` to the name of the host whose session `key` (SESSION/LEASE) names; "" if those rows do
- * not have it. */
+/* Sets `host` to the name of the host whose session `key` (SESSION/LEASE) names; "" if those rows
+ * do not have it. */
 void session_host(
     char host[static REASON_BYTES + 1], const struct fleet_rows *rows, const char *key);
 

@@ -7,7 +7,7 @@ import re
 from daemon_help import refused, status
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
 from fleet_ops_help import RESOURCES, client_of, fleet, gets, pair, queues, up  # noqa: F401
-from lines import until
+from lines import DEADLINE, until
 from test_why import told
 
 pytestmark = needs_redis
@@ -110,3 +110,83 @@ def test_what_this_hosts_file_does_not_have(redis_server, hosts):
     assert "this host's file does not have 1 of its resources" in sentences
     unseen = f"{key.split('/')[0]}/{other}"
     assert refusal(b, f"why {unseen}") == ("unknown", f"{unseen}: this host's file has none of its resources")
+
+
+# ---- history ----
+
+def test_whose_history_has_it(redis_server, pair):
+    a, b = pair
+    client = client_of(a)
+    lease = gets(client, "acquire etl")
+    key, here = key_of(b, lease), os.uname().nodename
+    assert client_of(b).lines(f"history lease={key}")[1:] == ["end"]  # nothing has ended
+    assert b.berthctl("history", "--lease", key).stdout == f"{key} is still held: berthctl why {key}\n"
+    assert a.berthctl("history", "--lease", key).stdout == f"{key} is still held: berthctl why {key}\n"
+    assert client.request(f"release {lease}") == "ok"
+    until(lambda: refusal(b, f"history lease={key}") == (
+        "unknown", f"{key}: the history of {here} has it: there, berthctl history --lease {lease}"))
+    for word in (lease, key):  # at home
+        _, ended, _ = client_of(a).lines(f"history lease={word}")
+        assert ended.startswith(f"ended {lease} ")
+    done = a.berthctl("history", "--lease", key)
+    assert lease in done.stdout and done.returncode == 0
+    done = b.berthctl("history", "--lease", key)
+    assert (done.returncode, done.stderr) == (78, f"berthctl: history: {key}: the history of {here} has it: there, "
+                                                  f"berthctl history --lease {lease} (unknown)\n")
+    assert refusal(b, f"history lease={NOBODY}") == (
+        "unknown", f"{NOBODY}: a lease of another host, which is not known any more")
+    assert refused(client_of(b), "history lease=0123456789abcdef/") == "bad-value"
+    redis_server.stop()
+    until(lambda: refusal(b, f"history lease={key}")[0] == "down")
+
+
+# ---- renew ----
+
+def test_only_its_own_host_renews_it(pair):
+    a, b = pair
+    client = client_of(a)
+    lease = gets(client, "acquire etl ttl=60")
+    key = key_of(b, lease)
+    kind, why = refusal(b, f"renew {key} ttl=90")
+    assert (kind, why) == ("kind", f"{key}: only its own host can renew it: on {os.uname().nodename}, berth renew {lease}")
+    assert b.berth("renew", key).stderr == f"berth: {why} (kind)\n"
+    assert a.berth("renew", key, "--ttl", "90").returncode == 0
+    assert client.request(f"renew {key}").startswith(f"ok {lease} left=90000")
+    assert client.request(f"release {lease}") == "ok"
+    until(lambda: refusal(b, f"renew {key}")[0] == "lost")
+    assert refused(client_of(b), f"renew {NOBODY}") == "lost"
+
+
+# ---- wait ----
+
+def test_wait_until_it_has_ended(redis_server, pair):
+    """A lease of this host tells when; for one of another host, its database is asked again and again."""
+    a, b = pair
+    client = client_of(a)
+    lease = gets(client, "acquire etl")
+    key = key_of(b, lease)
+    assert refusal(b, f"wait lease={key}") == (
+        "kind", f"{key}: only its database knows when it ends: ask why now and then")
+    assert client.request(f"wait lease={key}") == "ok held=1"
+    done = b.berthctl("wait", "--lease", key, "--timeout", "100ms")
+    assert (done.returncode, done.stderr) == (75, "berthctl: timed out waiting (timeout)\n")
+    waiting = [host.berthctl.start("wait", "--lease", word) for host, word in ((b, key), (a, key), (a, lease))]
+    redis_server.stop()  # it may still be held
+    assert b.berthctl("wait", "--lease", key, "--timeout", "100ms").returncode == 75
+    redis_server.cont()
+    assert [process.poll() for process in waiting] == [None] * 3
+    assert client.request(f"release {lease}") == "ok"
+    assert client.line() == "* idle"
+    assert [process.wait(DEADLINE) for process in waiting] == [0] * 3
+    assert [process.stderr.read() for process in waiting] == [b""] * 3
+
+
+def test_what_wait_takes(pair):
+    a, _ = pair
+    for words in ((), ("etl", "--lease", NOBODY)):
+        done = a.berthctl("wait", *words)
+        assert done.returncode == 64 and done.stderr.startswith("berthctl: usage: berthctl wait NAME... [--timeout")
+    for word in ("x/1", "A"):
+        done = a.berthctl("wait", "--lease", word)
+        assert done.returncode == 64 and done.stderr.endswith("(bad-value)\n"), done
+    assert a.berthctl("wait", "--lease", NOBODY).returncode == 0
