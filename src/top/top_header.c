@@ -1,5 +1,5 @@
-/* top_header.c - the lines above the list of `berthctl top`: the host's figures, and whatever
- * keeps it from granting. Pure. */
+/* top_header.c - the lines above the list of `berthctl top`: figures of what is listed, and
+ * whatever keeps the host from granting. Pure. */
 #include "top/top_internal.h"
 #include "view/printable.h"
 
@@ -15,9 +15,8 @@ static void add_figures(const struct top *top, struct top_line *line)
     text_add_escaped(&text, top->host);
     top_line_take(line, LOOK_STRONG, &text);
     if (top->status) {
-        text_add_format(&text, ": %zu of %zu resources busy, %llu held, %llu waiting",
-            top->rows.n_busy, top->rows.n_resources, (unsigned long long)top->status->held,
-            (unsigned long long)top->status->waiting);
+        text_add_format(&text, ": %zu of %zu resources busy, %zu held, %zu waiting",
+            top->rows.n_busy, top->rows.n_resources, top->rows.n_held, top->rows.n_waiting);
     } else {
         text_add(&text, ": waiting for the answer of berthd");
     }

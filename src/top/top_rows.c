@@ -243,13 +243,53 @@ static bool is_shown(const struct candidates *candidates, const struct candidate
     return is_shown;
 }
 
-static void add_all(struct top_rows *rows, const struct candidates *candidates)
+/* ---- what the header says of them ---- */
+
+/* The leases that are chosen, each as often as it is listed. */
+struct listed {
+    const struct status_lease **leases; /* owned */
+    size_t n;
+};
+
+static void count_resource(struct top_rows *rows, struct listed *listed,
+    const struct candidate *candidate, const struct top_choice *choice)
 {
-    for (size_t i = 0; i < candidates->n; i++) {
-        if (is_shown(candidates, &candidates->list[i])) {
-            top_rows_add_resource(rows, &candidates->list[i], candidates->choice);
+    const struct status_resource *resource = candidate->resource;
+    rows->n_resources += !resource->is_template;
+    rows->n_busy += !resource->is_template && resource_is_busy(resource);
+    for (size_t i = 0; i < resource->leases.n; i++) {
+        const struct status_lease *lease = &resource->leases.list[i];
+        if (is_chosen(lease, choice, candidate->is_named)) {
+            listed->leases = memory_grow(listed->leases, listed->n, sizeof *listed->leases);
+            listed->leases[listed->n++] = lease;
         }
     }
+}
+
+static void count_leases(struct top_rows *rows, struct listed *listed)
+{
+    size_t n = status_leases_once(listed->leases, listed->n);
+    for (size_t i = 0; i < n; i++) {
+        bool is_held = listed->leases[i]->is_held;
+        rows->n_held += is_held;
+        rows->n_waiting += !is_held;
+    }
+    free(listed->leases);
+}
+
+/* ---- all of them ---- */
+
+static void add_all(struct top_rows *rows, const struct candidates *candidates)
+{
+    struct listed listed = {NULL, 0};
+    for (size_t i = 0; i < candidates->n; i++) {
+        const struct candidate *candidate = &candidates->list[i];
+        if (is_shown(candidates, candidate)) {
+            top_rows_add_resource(rows, candidate, candidates->choice);
+            count_resource(rows, &listed, candidate, candidates->choice);
+        }
+    }
+    count_leases(rows, &listed);
 }
 
 void top_rows_make(struct top_rows *rows, const struct status *status,
@@ -262,9 +302,7 @@ void top_rows_make(struct top_rows *rows, const struct status *status,
         .list = memory_resize(NULL, n + 1, sizeof *candidates.list),
     };
     *rows = (struct top_rows){.list = rows->list};
-    rows->n_resources = status->n_resources;
     for (size_t i = 0; i < status->n_resources; i++) {
-        rows->n_busy += resource_is_busy(&status->resources[i]);
         rows->has_hosts |= status->resources[i].database != NULL;
     }
     for (size_t i = 0; i < n; i++) {

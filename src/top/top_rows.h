@@ -41,7 +41,8 @@ struct top_row {
 struct top_rows {
     struct top_row *list; /* owned */
     size_t n;
-    size_t n_resources, n_busy; /* of the whole picture */
+    size_t n_resources, n_busy; /* in the list */
+    size_t n_held, n_waiting; /* leases on these, also below one that is closed; each counts once */
     bool has_hosts; /* some resource is of fleet scope */
     size_t name_width, used_width, waiting_width; /* columns of the widest in the list */
 };

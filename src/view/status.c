@@ -217,10 +217,24 @@ static int by_id(const void *left, const void *right)
     return strcmp((*a)->id, (*b)->id);
 }
 
+size_t status_leases_once(const struct status_lease *list[], size_t n)
+{
+    size_t n_different = 0;
+    if (n > 0) {
+        qsort(list, n, sizeof *list, by_id);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || by_id(&list[i - 1], &list[i]) != 0) {
+            list[n_different++] = list[i];
+        }
+    }
+    return n_different;
+}
+
 size_t status_each_lease(const struct status *status, bool held, bool waiting,
     const struct status_lease ***listp)
 {
-    size_t n = 0, n_different = 0;
+    size_t n = 0;
     *listp = NULL;
     for (size_t i = 0; i < status->n_resources; i++) {
         const struct status_leases *leases = &status->resources[i].leases;
@@ -230,15 +244,7 @@ size_t status_each_lease(const struct status *status, bool held, bool waiting,
             n += leases->list[k].is_held ? held : waiting;
         }
     }
-    if (n > 0) {
-        qsort(*listp, n, sizeof **listp, by_id);
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (i == 0 || by_id(&(*listp)[i - 1], &(*listp)[i]) != 0) {
-            (*listp)[n_different++] = (*listp)[i];
-        }
-    }
-    return n_different;
+    return status_leases_once(*listp, n);
 }
 
 const void *status_record_named(

@@ -48,6 +48,8 @@ const struct status_lease *status_lease_find(
  * many; the caller frees the list. */
 size_t status_each_lease(const struct status *status, bool held, bool waiting,
     const struct status_lease ***listp);
+/* Sorts the list by id, and has a lease on several resources once. Returns how many are left. */
+size_t status_leases_once(const struct status_lease *list[], size_t n);
 /* The first resource, or else template, that is it; or NULL. */
 const struct status_resource *status_first(
     const struct status *status, bool (*is_it)(const struct status_resource *resource));

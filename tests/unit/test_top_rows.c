@@ -178,6 +178,38 @@ Test(top_rows, sorted)
     expect_rows(EVERYTHING);
 }
 
+static void expect_counts(const char *expected)
+{
+    char counts[64];
+    snprintf(counts, sizeof counts, "%zu of %zu, %zu, %zu", top.rows.n_busy, top.rows.n_resources,
+        top.rows.n_held, top.rows.n_waiting);
+    cr_expect_str_eq(counts, expected);
+}
+
+/* Of all hosts, whatever this one holds; a lease on several resources once; also below what is
+ * closed; and nothing that is not listed. */
+Test(top_rows, counts_are_of_what_is_listed)
+{
+    static const char *const fleet[] = {
+        "ok draining=0 held=0 waiting=0",
+        "resource a kind=semaphore scope=fleet database=d limit=2 in_use=2 free=0 waiting=1",
+        "holder 0123456789abcdef/1 units=0 token=1 pid=11 uid=7 since=-5000 host=x",
+        "holder 0123456789abcdef/2 units=1 token=2 pid=12 uid=8 since=-5000 host=x",
+        "waiter 0123456789abcdef/3 wants=1 position=1 pid=13 uid=9 since=-9000 host=x",
+        "resource b kind=lock scope=fleet database=d limit=1 in_use=1 free=0 waiting=0",
+        "holder 0123456789abcdef/1 units=0 token=1 pid=11 uid=7 since=-5000 host=x",
+        "resource c kind=lock scope=host limit=1 in_use=0 free=1 waiting=0",
+        "end",
+    };
+    expect_counts("4 of 5, 4, 2");
+    begin_with(fleet, N(fleet), 80, 24);
+    expect_counts("2 of 3, 2, 1");
+    type(" ");
+    expect_counts("2 of 3, 2, 1");
+    type("u8\n");
+    expect_counts("1 of 1, 1, 0");
+}
+
 Test(top_rows, filtered)
 {
     type("b");
