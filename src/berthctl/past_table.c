@@ -8,9 +8,12 @@
 #include <string.h>
 
 enum {
+    PID_COLUMN = 4,
+    PROGRAM_COLUMN = 5,
+    WAITED_COLUMN = 6,
     HOW_COLUMN = 8,
     LEASE_COLUMN = 9,
-    HOW_WIDTH = 32, /* columns of the terminal for which those from LEASE on give way */
+    HOW_WIDTH = 32, /* columns of the terminal for which those behind LEASE give way */
     FEW = 20, /* rows, each of which may have a second line */
 };
 
@@ -63,9 +66,10 @@ static const struct column fixed_columns[] = {
     {"RESOURCE", .cell = names_cell, .min_width = 8},
     {"UNITS", .cell = units_cell, .min_width = 5},
     {"USER", .cell = user_cell, .min_width = 8},
-    {"PID", VALUE(pid, FIELD_OPTIONAL), .is_right = true},
-    {"PROGRAM", STRING(shown[SHOWN_program]), .is_optional = true, .min_width = 8},
-    {"WAITED", VALUE(waited, FIELD_SPAN), .is_right = true},
+    [PID_COLUMN] = {"PID", VALUE(pid, FIELD_OPTIONAL), .is_right = true},
+    [PROGRAM_COLUMN] = {"PROGRAM", STRING(shown[SHOWN_program]), .is_optional = true,
+        .min_width = 8},
+    [WAITED_COLUMN] = {"WAITED", VALUE(waited, FIELD_SPAN), .is_right = true},
     {"HELD", VALUE(held, FIELD_OPTIONAL_SPAN), .is_right = true},
     [HOW_COLUMN] = {"HOW", .cell = how_cell, .min_width = 10},
     [LEASE_COLUMN] = {"LEASE", STRING(id)},
@@ -84,7 +88,7 @@ static size_t fill_columns(struct column columns[MAX_COLUMNS])
         (struct column){"CGROUP", STRING(cgroup), .is_optional = true, .min_width = 12};
     columns[n++] =
         (struct column){"ARGUMENTS", STRING(args), .is_optional = true, .min_width = 12};
-    for (size_t i = LEASE_COLUMN; i < n; i++) {
+    for (size_t i = LEASE_COLUMN + 1; i < n; i++) {
         columns[i].gives_way = i;
     }
     return n;
@@ -115,14 +119,18 @@ void past_add_note(
 }
 
 /* A line that is broken by the terminal is hard to read: columns give way also to how a lease
- * ended. `columns` are the grid's. */
+ * ended, but for the id, by which more can be asked for. `columns` are the grid's. */
 static void fit(struct grid *grid, struct column columns[], size_t max)
 {
     size_t least = columns[HOW_COLUMN].min_width;
     columns[HOW_COLUMN].min_width = HOW_WIDTH;
     grid_fit(grid, max);
     columns[HOW_COLUMN].min_width = least;
-    grid_fit(grid, max); /* nothing gives way any more */
+    columns[PID_COLUMN].gives_way = 4;
+    columns[PROGRAM_COLUMN].gives_way = 3;
+    columns[WAITED_COLUMN].gives_way = 2;
+    columns[LEASE_COLUMN].gives_way = 1;
+    grid_fit(grid, max);
 }
 
 /* How it ended, if the row shows only a part. */

@@ -39,13 +39,13 @@ static void layouts_cell(struct text *text, const void *row, const void *context
 
 /* A row is a struct status_host. */
 static const struct column columns[] = {
-    {"HOST", .cell = host_cell},
-    {"DATABASE", COLUMN_STRING(struct status_host, database)},
+    {"HOST", .cell = host_cell, .is_cut_inside = true, .min_width = 30},
+    {"DATABASE", COLUMN_STRING(struct status_host, database), .min_width = 8},
     {"HEARD", COLUMN_AGE(struct status_host, heard_at)},
     {"HELD", COLUMN_NUMBER(struct status_host, held)},
     {"WAIT", COLUMN_NUMBER(struct status_host, waiting)},
-    {"VERSION", .cell = version_cell},
-    {"LAYOUTS", .cell = layouts_cell},
+    {"VERSION", .cell = version_cell, .gives_way = 1},
+    {"LAYOUTS", .cell = layouts_cell, .gives_way = 2},
     {"SESSION", COLUMN_STRING(struct status_host, session)},
 };
 
@@ -235,6 +235,7 @@ static void print_table(const struct status *status, struct text *out)
         text_add(out, "this host's configuration has no [redis] section\n");
     }
     if (status->n_hosts > 0) {
+        grid_fit(&grid, show_width());
         grid_print(&grid, out);
     }
     for (size_t i = 0; i < status->n_databases; i++) {

@@ -86,25 +86,44 @@ static void state_cell(struct text *text, const void *row, const void *context)
 
 #define STRING(member) COLUMN_STRING(struct status_lease, member)
 
+/* In the order in which columns give way: the id, by which an operator does something, is the last,
+ * as it is never cut. */
+enum {
+    LEASE_GOES_LAST = 1,
+    PROGRAM_GOES,
+    HOST_GOES,
+    BLOCKED_GOES,
+    SHOWN_GO,
+    HOLDER_GOES,
+    PRIORITY_GOES,
+    LEFT_GOES,
+    PID_GOES,
+    BOUND_GOES_FIRST,
+};
+
 const struct column lease_columns[N_LEASE_COLUMNS] = {
     [LEASE_PLACE] = {"PLACE", .cell = place_cell, .look = place_look},
     [LEASE_UNITS] = {"UNITS", .cell = units_cell, .min_width = 8},
     [LEASE_AGE] = {"AGE", COLUMN_AGE(struct status_lease, since)},
     [LEASE_LEFT] = {"LEFT", COLUMN_AGE(struct status_lease, until), .is_until = true,
-        .is_optional = true, .gives_way = 4},
-    [LEASE_PID] = {"PID", COLUMN_NUMBER(struct status_lease, pid), .gives_way = 5},
-    [LEASE_HOST] = {"HOST", STRING(host), .is_optional = true, .min_width = 8, .gives_way = 3},
+        .is_optional = true, .gives_way = LEFT_GOES},
+    [LEASE_PID] = {"PID", COLUMN_NUMBER(struct status_lease, pid), .gives_way = PID_GOES},
+    [LEASE_HOST] = {"HOST", STRING(host), .is_optional = true, .min_width = 8,
+        .gives_way = HOST_GOES},
     [LEASE_USER] = {"USER", .cell = user_cell, .min_width = 8},
-    [LEASE_PROGRAM] = {"PROGRAM", .cell = program_cell, .is_optional = true, .min_width = 8},
+    [LEASE_PROGRAM] = {"PROGRAM", .cell = program_cell, .is_optional = true, .min_width = 8,
+        .gives_way = PROGRAM_GOES},
     [LEASE_PRIORITY] = {"PRIO", .cell = priority_cell, .is_right = true, .is_optional = true,
-        .gives_way = 2},
+        .gives_way = PRIORITY_GOES},
     [LEASE_BLOCKED] = {"BLOCKED", .cell = blocked_cell, .look = notice_look, .is_optional = true,
-        .min_width = 8},
-    [LEASE_BOUND] = {"BOUND", .cell = bound_cell, .is_optional = true, .gives_way = 6},
+        .min_width = 8, .gives_way = BLOCKED_GOES},
+    [LEASE_BOUND] = {"BOUND", .cell = bound_cell, .is_optional = true,
+        .gives_way = BOUND_GOES_FIRST},
     [LEASE_STATE] = {"STATE", .cell = state_cell, .look = notice_look, .is_optional = true,
         .min_width = 8},
-    [LEASE_ID] = {"LEASE", STRING(id), .gives_way = 1},
-    [LEASE_HOLDER] = {"HOLDER", STRING(holder), .is_optional = true, .min_width = 8},
+    [LEASE_ID] = {"LEASE", STRING(id), .gives_way = LEASE_GOES_LAST},
+    [LEASE_HOLDER] = {"HOLDER", STRING(holder), .is_optional = true, .min_width = 8,
+        .gives_way = HOLDER_GOES},
 };
 
 _Static_assert(N_LEASE_COLUMNS + N_SHOWN <= MAX_COLUMNS, "each attribute may have a column");
@@ -114,7 +133,11 @@ _Static_assert(N_LEASE_COLUMNS + N_SHOWN <= MAX_COLUMNS, "each attribute may hav
 size_t lease_table_columns(struct column columns[MAX_COLUMNS])
 {
     memcpy(columns, lease_columns, sizeof lease_columns);
-    return add_shown_columns(columns, N_LEASE_COLUMNS, offsetof(struct status_lease, shown));
+    size_t n = add_shown_columns(columns, N_LEASE_COLUMNS, offsetof(struct status_lease, shown));
+    for (size_t i = N_LEASE_COLUMNS; i < n; i++) {
+        columns[i].gives_way = SHOWN_GO;
+    }
+    return n;
 }
 
 /* One more of a kind, of which `*np` came before, has a row. */

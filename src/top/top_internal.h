@@ -104,7 +104,7 @@ struct top {
     struct top_folds folds;
     struct top_rows rows;
     struct top_cursor cursor;
-    size_t units_width; /* of leases, on the screen that was made last */
+    size_t units_width, id_width; /* of leases, on the screen that was made last */
 
     enum top_page page;
     struct top_subject subject; /* of the page */
@@ -197,8 +197,8 @@ void text_add_page(struct text *text, const struct top *top, size_t width);
 
 /* ---- top_table.c ---- */
 
-/* The columns for the units of leases: those that are seen now decide. */
-size_t top_table_units_width(const struct top *top);
+/* Sets how wide the units and the ids of leases are: those that are seen now decide. */
+void top_table_measure(struct top *top);
 
 /* Adds it to an empty line. */
 void top_table_titles(const struct top *top, struct top_line *line);

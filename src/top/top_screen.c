@@ -143,7 +143,7 @@ void top_screen_make(struct top_screen *screen, struct top *top)
         top_line_init(&screen->lines[i], top->width);
     }
     struct top_layout layout = top_layout(top);
-    top->units_width = top_table_units_width(top);
+    top_table_measure(top);
     size_t first = layout.n_header + layout.n_titles;
     for (size_t i = 0; i < layout.n_header; i++) {
         top_header_line(top, i, &screen->lines[i]);

@@ -114,7 +114,7 @@ static const struct shown_column {
     {LEASE_USER, 8, 12, 1},
     {LEASE_HOST, 10, 16, 4}, /* only in a fleet */
     {LEASE_PID, 7, 7, 5},
-    {LEASE_ID, 0, 13, 6},
+    {LEASE_ID, 0, 1, 6}, /* as wide as need be */
 };
 
 enum {
@@ -133,22 +133,30 @@ static struct cell_context context_of(const struct top *top, const struct top_ro
     };
 }
 
-size_t top_table_units_width(const struct top *top)
+/* Of those that are seen now; at least `widest`. */
+static size_t widest_cell(const struct top *top, enum lease_column column, size_t widest)
 {
-    size_t first = top->cursor.first, n = top_layout(top).n_body, widest = LEAST_UNITS;
+    size_t first = top->cursor.first, n = top_layout(top).n_body;
     for (size_t i = first; i < first + n && i < top->rows.n; i++) {
         const struct top_row *row = &top->rows.list[i];
         if (row->lease) {
             struct text cell = TEXT_INIT;
             struct cell_context at = context_of(top, row);
-            column_add_cell(&lease_columns[LEASE_UNITS], &cell, row->lease, &at);
+            column_add_cell(&lease_columns[column], &cell, row->lease, &at);
             size_t width = text_width(cell.bytes);
             widest = width > widest ? width : widest;
             text_deinit(&cell);
         }
     }
+    return widest;
+}
+
+void top_table_measure(struct top *top)
+{
     size_t most = top->width / 5 > LEAST_UNITS ? top->width / 5 : LEAST_UNITS;
-    return widest < most ? widest : most;
+    size_t units = widest_cell(top, LEASE_UNITS, LEAST_UNITS);
+    top->units_width = units < most ? units : most;
+    top->id_width = widest_cell(top, LEASE_ID, 1);
 }
 
 static size_t width_of(const struct shown_column *column, const struct top *top)
@@ -156,6 +164,7 @@ static size_t width_of(const struct shown_column *column, const struct top *top)
     bool is_wide = top->width >= MUCH_ROOM;
     return column->column == LEASE_HOST && !top->rows.has_hosts ? 0
         : column->column == LEASE_UNITS                         ? top->units_width
+        : column->column == LEASE_ID && is_wide                 ? top->id_width
         : is_wide                                               ? column->wide
                                                                 : column->width;
 }

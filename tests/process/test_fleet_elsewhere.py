@@ -9,6 +9,7 @@ from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  #
 from fleet_ops_help import RESOURCES, client_of, fleet, gets, pair, queues, up  # noqa: F401
 from lines import DEADLINE, until
 from test_why import told
+from tmux_help import Screen, needs_tmux
 
 pytestmark = needs_redis
 
@@ -190,3 +191,40 @@ def test_what_wait_takes(pair):
         done = a.berthctl("wait", "--lease", word)
         assert done.returncode == 64 and done.stderr.endswith("(bad-value)\n"), done
     assert a.berthctl("wait", "--lease", NOBODY).returncode == 0
+
+
+# ---- on a terminal ----
+
+@needs_tmux
+def test_ids_are_whole_in_80_columns(pair):
+    """And of all that is proposed there, each command works on this host."""
+    a, b = pair
+    client = client_of(a)
+    lease = gets(client, f"acquire etl:2 holder=nightly-import program=load-it reason=customers pid={os.getpid()}")
+    other = queues(client_of(b), "acquire etl door holder=second program=late reason=as%20well")
+    ending = client_of(b)
+    ended = gets(ending, "acquire gpus:2 holder=a-long-identity program=train-it reason=models")
+    assert client_of(a).request(f"revoke {key_of(a, ended, 'gpus')} reason=in%20the%20way%20of%20others") == "ok"
+    assert ending.line().startswith(f"* revoked {ended} ") and ending.request(f"release {ended}") == "ok"
+    key, session = key_of(b, lease), key_of(a, other).split("/")[0]
+    screen = Screen(b.berthctl, 80, 40)
+    try:
+        program = b.berthctl.path
+        for words, wanted in (("status", (key, other)), ("hosts", (session, key.split("/")[0])), ("history", (ended,))):
+            screen.do(f"clear; {program} {words}")
+            screen.see(*(re.compile(rf"(^|\s){word}(\s|$)") for word in wanted))
+        screen.do(f"clear; {program} stats")
+        lines = screen.see("SHARE", "gpus")
+        assert all(line == "" or len(line) <= 80 for line in lines)
+        assert sum("SHARE" in line or "USE" in line for line in lines) == 2  # each title in one line
+        screen.do(f"clear; {program} top")
+        screen.see("2 of 4 resources busy, 1 held, 1 waiting", "nightly")
+        while key not in screen.text():
+            screen.press("Down", "d")
+            screen.see("Details of ")
+            if key not in screen.text():
+                screen.press("q")
+        screen.press("w")
+        screen.see(f"lease {key} of nightly-import, pid ", f"berthctl why {lease} says what")
+    finally:
+        screen.end()

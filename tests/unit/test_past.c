@@ -195,13 +195,15 @@ Test(past_table, how)
     expect_how("how=a%1blater%0aone", "a\\x1blater\\x0aone");
 }
 
-/* Columns are cut, and from LEASE on left out. */
+/* Columns are cut, and those behind LEASE left out; then PID, PROGRAM and WAITED, and the id before
+ * it would be cut. */
 Test(past_table, narrow)
 {
     static const struct {
         size_t width;
         const char *last; /* of the titles */
-    } rows[] = {{167, "ARGUMENTS"}, {166, "CGROUP"}, {126, "HOLDER"}, {125, "LEASE"}, {91, "HOW"}};
+    } rows[] = {{167, "ARGUMENTS"}, {166, "CGROUP"}, {126, "HOLDER"}, {125, "LEASE"}, {91, "LEASE"},
+        {80, "LEASE"}, {73, "LEASE"}, {72, "HOW"}};
     take_whole();
     for (size_t i = 0; i < N(rows); i++) {
         struct text out = TEXT_INIT;

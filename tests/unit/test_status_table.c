@@ -216,6 +216,25 @@ Test(status_table, narrow)
         "  waits  wants 1   0s             1000           2\n");
 }
 
+/* An id is never cut: the longest that there is has room in 80 columns. */
+Test(status_table, ids_are_whole)
+{
+    static const char *const lines[] = {
+        "ok draining=0 held=1 waiting=1",
+        "resource s kind=semaphore limit=20 in_use=20 free=0 waiting=1",
+        "holder 0123456789abcdef/fzzzzzzzzzzzz units=10-19 pid=4194304 uid=1000 since=-7300000"
+        " host=build-host-7 program=compile-it until=9000000 holder=nightly reason=new%20disks",
+        "waiter 2 pid=7 uid=1000 since=0 wants=1 priority=-7 blocked=other blocker=licences",
+        "end",
+    };
+    expect_table(lines, N(lines), &(struct table_style){.width = 80},
+        "NAME  KIND       LIMIT  USED  FREE  WAIT  STATE\n"
+        "s     semaphore     20    20     0     1\n"
+        "  PLACE  UNITS          AGE  USER  PROGRAM     LEASE\n"
+        "  held   slots 10-19  2h01m  1000  compile-it  0123456789abcdef/fzzzzzzzzzzzz\n"
+        "  waits  wants 1         0s  1000              2\n");
+}
+
 /* Of long names the end tells most. */
 Test(status_table, long_names)
 {
