@@ -323,6 +323,28 @@ Test(top_screen, of_80_columns)
         "? help  q quit  Enter opens  / find  w why  d details  x revoke  b busy  u user\n");
 }
 
+/* An id is whole or not there. */
+Test(top_screen, ids)
+{
+    static const char *const fleet[] = {
+        "ok draining=0 held=0 waiting=0",
+        "resource a kind=lock scope=fleet database=d limit=1 in_use=1 free=0 waiting=0",
+        "holder 0123456789abcdef/1k0r2jf5ee4 units=0 token=1 pid=11 uid=7 since=-5000 host=x"
+        " program=make",
+        "end",
+    };
+    for (size_t width = 80; width < 130; width++) {
+        struct top_screen screen;
+        begin_with(fleet, N(fleet), width, 9);
+        top_screen_make(&screen, &top);
+        const char *line = screen.lines[3].text.bytes, *id = strstr(line, "0123");
+        bool is_whole = id && strncmp(id, "0123456789abcdef/1k0r2jf5ee4 ", 29) == 0;
+        cr_expect_eq(is_whole, width >= 107, "%s", line);
+        cr_expect(is_whole || !id, "%s", line);
+        top_screen_deinit(&screen);
+    }
+}
+
 Test(top_screen, of_any_size)
 {
     for (size_t width = 1; width < 130; width += width < 40 ? 1 : 5) {
