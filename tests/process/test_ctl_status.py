@@ -266,3 +266,17 @@ def test_hosts_says_when_a_database_is_too_small(berthctl, fake):
         line = f"database main state=up ttl=30000 incarnation=1 differing=0 calls=9{busy}"
         _, status, out, _ = served(berthctl, fake, "hosts", answer=f"ok\n{line}\nend\n")
         assert (status, out.splitlines()) == (0, ["database main up", *(f"  {note}" for note in notes)])
+
+
+def test_hosts_on_a_terminal(berthctl, fake):
+    """A session's name is whole, whatever else there is room for."""
+    session = "0123456789abcdef"
+    own, other = "runner-1.building-7.example.com", "r" + "x" * 70
+    answer = "ok now=90000\ndatabase main state=up ttl=30000 incarnation=1 differing=0 calls=9\n" + "".join(
+        f"host {name} session={session} own={own_host} database=main heard_at=88000 held=12 waiting=3 version=0.1.0 "
+        "layout_from=2 layout_to=2 ttl=30000 failover_lag=13000\n" for name, own_host in ((own, 1), (other, 0))) + "end\n"
+    for columns in (80, 100, 200):
+        titles, *rows = on_terminal(berthctl, "hosts", columns=columns, fake=fake, answer=answer)[:3]
+        assert all(len(row) <= columns and row.endswith(f"  {session}") for row in rows), rows
+        assert titles.endswith("  SESSION") and ("VERSION" in titles) == (columns > 80)
+    assert rows[0].startswith(f"{own} (this host)  ") and rows[1].startswith(f"{other}  ")
