@@ -4,7 +4,7 @@ it. (test_fleet_operators.py: revoke and drop.)"""
 import os
 import re
 
-from daemon_help import refused, status
+from daemon_help import needs_root, refused, status
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
 from fleet_ops_help import RESOURCES, client_of, fleet, gets, pair, queues, up  # noqa: F401
 from lines import DEADLINE, until
@@ -111,6 +111,17 @@ def test_what_this_hosts_file_does_not_have(redis_server, hosts):
     assert "this host's file does not have 1 of its resources" in sentences
     unseen = f"{key.split('/')[0]}/{other}"
     assert refusal(b, f"why {unseen}") == ("unknown", f"{unseen}: this host's file has none of its resources")
+
+
+@needs_root
+def test_why_hides_what_status_hides(redis_server, hosts):
+    a, b = fleet(redis_server, hosts, 2, RESOURCES.replace("[semaphore etl]", "[semaphore etl]\nshow-commands = owner"))
+    lease = gets(client_of(a), "acquire etl:2 holder=secret-a program=secret-b reason=secret-c")
+    waiter = queues(client_of(a), "acquire etl holder=secret-d program=secret-e")
+    for one, n_seen in ((lease, 3), (waiter, 2)):
+        key = key_of(b, one)
+        assert sum(" ".join(told(client_of(b), key)[1][:1]).count(f"secret-{c}") for c in "abcde") == n_seen
+        assert "secret" not in " ".join(told(client_of(b, 1000), key)[1])
 
 
 # ---- history ----
