@@ -21,7 +21,8 @@ static const char *const right_words[] = {
 static void print_metric(const struct metric_row *row)
 {
     static const char *const types[] = {[METRIC_COUNTER] = "counter", [METRIC_TIME] = "counter",
-        [METRIC_GAUGE] = "gauge", [METRIC_SPAN] = "gauge", [METRIC_HISTOGRAM] = "histogram"};
+        [METRIC_GAUGE] = "gauge", [METRIC_SPAN] = "gauge", [METRIC_HISTOGRAM] = "histogram",
+        [METRIC_LATENCY] = "histogram"};
     static const char *const scopes[] = {[METRIC_RESOURCE] = ", resource", [METRIC_DAEMON] = "",
         [METRIC_DATABASE] = ", database",
         [METRIC_FLEET] = ", resource, database", [METRIC_SHARED] = ", database"};

@@ -20,7 +20,8 @@ static void on_prepare(uv_prepare_t *prepare)
 {
     struct scheduler *scheduler = container_of(prepare, struct scheduler, prepare);
     if (scheduler->turns && scheduler->began != 0) {
-        metric_observe(scheduler->turns, microseconds(clock_now() - scheduler->began));
+        uint64_t lasted = microseconds(clock_now() - scheduler->began);
+        metric_observe(scheduler->turns, METRIC_LATENCIES, lasted);
     }
     scheduler->number++;
     scheduler->began = 0;

@@ -16,22 +16,25 @@ const char *const metric_label_words[N_METRIC_LABELS] = {
     [METRIC_STATE] = "state",
 };
 
-const char *const metric_bound_texts[METRIC_BUCKETS] = {
-#define BOUND(text, microseconds) text,
-    METRIC_BOUNDS(BOUND) "+Inf"
-#undef BOUND
+#define SPAN_TEXT(span_text, span, latency_text, latency) span_text,
+#define LATENCY_TEXT(span_text, span, latency_text, latency) latency_text,
+#define SPAN(span_text, span, latency_text, latency) span,
+#define LATENCY(span_text, span, latency_text, latency) latency,
+
+const char *const metric_bound_texts[N_METRIC_SCALES][METRIC_BUCKETS] = {
+    [METRIC_SPANS] = {METRIC_BOUNDS(SPAN_TEXT) "+Inf"},
+    [METRIC_LATENCIES] = {METRIC_BOUNDS(LATENCY_TEXT) "+Inf"},
 };
 
-static const uint64_t bounds[] = {
-#define BOUND(text, microseconds) microseconds,
-    METRIC_BOUNDS(BOUND)
-#undef BOUND
+const uint64_t metric_bounds[N_METRIC_SCALES][METRIC_BUCKETS - 1] = {
+    [METRIC_SPANS] = {METRIC_BOUNDS(SPAN)},
+    [METRIC_LATENCIES] = {METRIC_BOUNDS(LATENCY)},
 };
 
-size_t metric_bucket(uint64_t microseconds)
+size_t metric_bucket(enum metric_scale scale, uint64_t microseconds)
 {
     size_t i = 1;
-    while (i < METRIC_BUCKETS - 1 && microseconds > bounds[i]) {
+    while (i < METRIC_BUCKETS - 1 && microseconds > metric_bounds[scale][i]) {
         i++;
     }
     return i;

@@ -99,7 +99,7 @@ void tally_grant(struct lease *lease, nanoseconds now)
     for (size_t i = 0; i < lease->n_claims; i++) {
         struct counts *counts = &lease->claims[i].resource->tally->counts;
         counts->granted[how]++;
-        metric_observe(&counts->wait, microseconds(now - lease->asked_at));
+        metric_observe(&counts->wait, METRIC_SPANS, microseconds(now - lease->asked_at));
     }
     tally_hold(lease, now);
 }
@@ -115,7 +115,7 @@ void tally_reclaim(const struct lease *lease)
 static void counts_end(struct counts *counts, enum outcome why, uint64_t held_for)
 {
     counts->ended[reason_counted(why)]++;
-    metric_observe(&counts->hold, held_for);
+    metric_observe(&counts->hold, METRIC_SPANS, held_for);
 }
 
 static void end_held(struct lease *lease, enum outcome why, nanoseconds now)

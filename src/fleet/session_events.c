@@ -209,7 +209,8 @@ static const char *renewal_is_answered(
     }
     crowd_counts(session, answer->sequence);
     if (renewal->times) {
-        metric_observe(renewal->times, microseconds(session->now - call->sent_at));
+        uint64_t took = microseconds(session->now - call->sent_at);
+        metric_observe(renewal->times, METRIC_LATENCIES, took);
     }
     renewal->renewed_at = call->sent_at;
     if (call->sent_at >= renewal->next_at) { /* else sessions called together would stay together */

@@ -47,6 +47,8 @@ void metrics_time(struct text *out, enum metric metric, const struct metrics_lab
 void metrics_histogram(struct text *out, enum metric metric, const struct metrics_labels *labels,
     const struct metric_histogram *histogram)
 {
+    bool is_latency = metric_table[metric].kind == METRIC_LATENCY;
+    enum metric_scale scale = is_latency ? METRIC_LATENCIES : METRIC_SPANS;
     uint64_t count = 0;
     begin_row(out, "histogram", metric, labels);
     text_add(out, " sum=");
@@ -55,7 +57,7 @@ void metrics_histogram(struct text *out, enum metric metric, const struct metric
     for (size_t i = 0; i < METRIC_BUCKETS; i++) {
         count += histogram->buckets[i];
         text_add(out, i > 0 ? "," : "");
-        text_add(out, metric_bound_texts[i]);
+        text_add(out, metric_bound_texts[scale][i]);
         text_add(out, ":");
         text_add_number(out, count);
     }

@@ -180,7 +180,7 @@ static bool take_row(struct prometheus *prometheus, char *const words[], size_t 
     const char *name = metric_table[metric].name;
     struct text *out = &prometheus->samples[metric];
     struct text with = TEXT_INIT;
-    bool is_histogram = metric_table[metric].kind == METRIC_HISTOGRAM;
+    bool is_histogram = metric_is_histogram(metric_table[metric].kind);
     bool is_good = strcmp(words[0], is_histogram ? "histogram" : "figure") == 0 &&
         take_labels(words, n, &with) &&
         (is_histogram ? take_histogram : take_figure)(out, name, &with, words, n);
@@ -217,6 +217,7 @@ void prometheus_print(const struct prometheus *prometheus, struct text *out)
         [METRIC_GAUGE] = "gauge",
         [METRIC_SPAN] = "gauge",
         [METRIC_HISTOGRAM] = "histogram",
+        [METRIC_LATENCY] = "histogram",
     };
     text_add(out, "");
     for (size_t i = 0; i < N_METRICS; i++) {

@@ -50,8 +50,14 @@ def value(rows, name, *labels):
     return float(rows[f"berth_{name}", labels]["value"])
 
 
+def buckets(rows, name, *labels):
+    """{bound: how many were no longer}"""
+    pairs = [bucket.split(":") for bucket in rows[f"berth_{name}", labels]["le"].split(",")]
+    return {bound: int(n) for bound, n in pairs}
+
+
 def count(rows, name, *labels):
-    return int(rows[f"berth_{name}", labels]["le"].rsplit(":", 1)[1])
+    return buckets(rows, name, *labels)["+Inf"]
 
 
 # ---- what is counted

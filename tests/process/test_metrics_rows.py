@@ -13,7 +13,7 @@ from fleet_help import clock, hosts, needs_redis, redis_section, redis_server, w
 from fleet_ops_help import client_of, gets, up
 from lines import until
 from lost_help import after_restart, asked_until, sleeper
-from test_metrics import answer, count, value
+from test_metrics import answer, buckets, count, value
 
 # Where each row is checked: by the steps of a test, which require all others to stand still, or by
 # a test of its own, if the figure is about time.
@@ -363,6 +363,9 @@ def test_renewals(redis_server, hosts, ways):
     lasted, elapsed = total(rows, key, "default") - total(first, key, "default"), time.monotonic() - began
     assert (n - 1) * 0.2 <= lasted < elapsed
     assert n <= elapsed / 1 + 2  # every ttl / 6
+    bounds, before = buckets(rows, key, "default"), buckets(first, key, "default")
+    assert list(bounds)[0] == "0.0005" and list(bounds)[-2:] == ["10", "+Inf"]
+    assert bounds["0.1"] - before["0.1"] <= 1 and bounds["1"] - before["1"] == n
 
 
 @needs_redis

@@ -44,7 +44,7 @@ CASES = {
         {"berth_fleet_busy_ratio": "0.49x9 0.7 0.49x9"}),
     "BerthDefinitionsDiffer": (15, IN, {"berth_database_differing": "1x19"}, {"berth_database_differing": "1x14 0x9"}),
     "BerthRenewalsSlow": (
-        16, IN, {f"{RENEWALS}{{le=1}}": "0x19", f"{RENEWALS}{{le=5}}": "0+9x19", f"{RENEWALS}{{le=+Inf}}": "0+9x19"},
+        16, IN, {f"{RENEWALS}{{le=1}}": "0x19", f"{RENEWALS}{{le=2.5}}": "0+9x19", f"{RENEWALS}{{le=+Inf}}": "0+9x19"},
         {f"{RENEWALS}{{le=1}}": "0+9x19", f"{RENEWALS}{{le=+Inf}}": "0+9x19"}),
     "BerthBusy": (15, ON, {"berth_turn_seconds_sum": "0+49x19"}, {"berth_turn_seconds_sum": "0+47x19"}),
     "BerthConnectionsRefused": (
