@@ -7,7 +7,14 @@
 #include <stdint.h>
 
 enum metric_scope { METRIC_RESOURCE, METRIC_DAEMON, METRIC_DATABASE, METRIC_FLEET, METRIC_SHARED };
-enum metric_kind { METRIC_COUNTER, METRIC_TIME, METRIC_GAUGE, METRIC_SPAN, METRIC_HISTOGRAM, METRIC_LATENCY };
+enum metric_kind {
+    METRIC_COUNTER,
+    METRIC_TIME,
+    METRIC_GAUGE,
+    METRIC_SPAN,
+    METRIC_HISTOGRAM,
+    METRIC_LATENCY
+};
 
 static inline bool metric_is_histogram(enum metric_kind kind)
 {
