@@ -12,6 +12,8 @@
 
 /* doc/servers.md, Large fleets: us of each second; ms of the ttl for a host. */
 enum { TOO_BUSY = 500000, NEEDED_TO_RETURN = 3 };
+/* Of the ttl: a tenth of the time between two renewals, as where berthd warns. */
+enum { SLOW_PART = 60 };
 
 static void host_cell(struct text *text, const void *row, const void *context)
 {
@@ -97,6 +99,42 @@ static void add_busy(struct text *out, const struct shown_database *shown)
         text_add(out, "; ");
         add_percent(out, database->cpu_us_per_s.number);
         text_add(out, " in total");
+    }
+}
+
+/* Given in microseconds. */
+static void add_time(struct text *out, const struct optional *time)
+{
+    double milliseconds = (double)time->number / 1000;
+    text_add_format(out, milliseconds < 10 ? "%.2f ms" : milliseconds < 1000 ? "%.0f ms" : "%.1f s",
+        milliseconds < 1000 ? milliseconds : milliseconds / 1000);
+}
+
+static void add_answers(struct text *out, const struct shown_database *shown)
+{
+    const struct status_database *database = shown->database;
+    if (database->answer_last_us.is_given) {
+        add_time(out, &database->answer_last_us);
+        text_add(out, " the last");
+    }
+    if (database->answer_median_us.is_given) {
+        text_add(out, ", ");
+        add_time(out, &database->answer_median_us);
+        text_add(out, " median, ");
+        add_time(out, &database->answer_p99_us);
+        text_add_format(out, " p99 of %llu in the last minute",
+            (unsigned long long)database->answers.number);
+    }
+}
+
+/* Where a renewal would be late. */
+static void add_too_slow(struct text *out, const struct shown_database *shown)
+{
+    const struct optional *time = &shown->database->answer_p99_us;
+    if (time->is_given && time->number > shown->database->ttl * 1000 / SLOW_PART) {
+        text_add(out, "it answers after ");
+        add_time(out, time);
+        text_add(out, ": Redis, or the way to it, is slow: see fleet.md, When something is wrong");
     }
 }
 
@@ -199,9 +237,11 @@ static const struct {
 } notes[] = {
     {"server", add_server},
     {"lacks", add_lacks},
+    {"answers", add_answers},
     {"busy", add_busy},
     {"layout", add_upgrade},
     {"warning", add_warning},
+    {"warning", add_too_slow},
     {"warning", add_too_busy},
     {"warning", add_too_many},
     {"warning", add_other_times},

@@ -354,7 +354,9 @@ void fleet_write_line(const struct fleet *fleet, uint8_t database, const struct 
     struct text *out)
 {
     const struct session_view view = fleet_look(fleet, database);
-    database_line_write(out, fleet_database(&fleet->server->databases, database), &view,
+    const struct latency_view latency =
+        session_latency(member_of(fleet, database)->session, clock_now());
+    database_line_write(out, fleet_database(&fleet->server->databases, database), &view, &latency,
         fleet_server_info(fleet, database), load);
 }
 

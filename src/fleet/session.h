@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "core/core.h"
 #include "core/database.h"
+#include "fleet/latency.h"
 #include "fleet/resp_value.h"
 #include "fleet/script.h"
 
@@ -162,6 +163,8 @@ struct session_view {
     uint64_t call_rate; /* calls of all hosts in 1000 seconds, of late; 0: not known */
 };
 struct session_view session_look(const struct session *session);
+/* How long its calls have taken, from when each was handed out until it was answered. */
+struct latency_view session_latency(const struct session *session, nanoseconds now);
 /* A message for the log, for operators, once; or NULL. Good until the next call of a function of
  * the session. After each other function, ask until it is NULL. */
 const char *session_take_notice(struct session *session);

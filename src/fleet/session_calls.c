@@ -341,6 +341,8 @@ void session_reply(struct session *session, uint64_t tag, const struct resp *rep
         return;
     }
     session->calls.heard_at = session->now;
+    latency_note(
+        &session->calls.latency, session->now, microseconds(session->now - call->sent_at));
     crowd_answers(session, call);
     const char *wrong = answer_read(reply, &answer);
     if (!wrong) {

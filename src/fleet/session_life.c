@@ -236,3 +236,8 @@ struct session_view session_look(const struct session *session)
     }
     return view;
 }
+
+struct latency_view session_latency(const struct session *session, nanoseconds now)
+{
+    return latency_look(&session->calls.latency, now);
+}

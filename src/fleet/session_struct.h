@@ -276,6 +276,7 @@ struct session {
     struct {
         struct inflight_call_list in_flight;
         nanoseconds heard_at; /* the last answer */
+        struct latency latency;
         uint64_t last_tag;
         uint64_t n_sent;
         struct arguments arguments; /* scratch */

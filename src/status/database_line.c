@@ -36,6 +36,14 @@ static void fill_load(struct status_database *line, const struct load_view *load
     line->cpu_us_per_s = (struct optional){load->has_cpu, load->cpu};
 }
 
+static void fill_latency(struct status_database *line, const struct latency_view *latency)
+{
+    line->answer_last_us = (struct optional){latency->last > 0, latency->last};
+    line->answers = (struct optional){latency->n > 0, latency->n};
+    line->answer_median_us = (struct optional){latency->n > 0, latency->median};
+    line->answer_p99_us = (struct optional){latency->n > 0, latency->p99};
+}
+
 /* As in the url: HOST:PORT/2, or /PATH?db=2. */
 static void add_number(char server[MAX_TEXT + 1], uint32_t number)
 {
@@ -56,7 +64,8 @@ static void fill_server(struct status_database *line, struct rooms *room,
 }
 
 void database_line_write(struct text *out, const struct database *database,
-    const struct session_view *view, const struct link_info *info, const struct load_view *load)
+    const struct session_view *view, const struct latency_view *latency,
+    const struct link_info *info, const struct load_view *load)
 {
     struct rooms room;
     struct status_database line = {
@@ -74,6 +83,7 @@ void database_line_write(struct text *out, const struct database *database,
     if (view->good_until != 0) {
         line.good_until = instant_of(view->good_until);
     }
+    fill_latency(&line, latency);
     if (load) {
         fill_load(&line, load);
     }

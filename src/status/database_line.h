@@ -10,7 +10,8 @@
 const char *database_state_word(enum session_state state);
 /* `info` is NULL if the database was never connected; `load` if it was not asked. */
 void database_line_write(struct text *out, const struct database *database,
-    const struct session_view *view, const struct link_info *info, const struct load_view *load);
+    const struct session_view *view, const struct latency_view *latency,
+    const struct link_info *info, const struct load_view *load);
 
 /* Sets `host` to the name of the host whose session `key` (SESSION/LEASE) names; "" if those rows
  * do not have it. */

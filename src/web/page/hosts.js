@@ -25,9 +25,16 @@
 
   const leftOf = (instant) => instant === null ? '' : berth.duration(berth.model.left(instant));
 
+  /* Of the last minute, as seen from this host. */
+  function answerTime(us) {
+    return us === null ? '' : us < 1000 ? '< 1 ms' : us < 1e6 ? Math.round(us / 1000) + ' ms'
+      : (us / 1e6).toFixed(1) + ' s';
+  }
+
   function databaseRow(database) {
     return [database.name, stateBadge(database.state), database.server, database.redis_version,
       leftOf(database.good_until), leftOf(database.grace_until),
+      answerTime(database.answer_median_us), answerTime(database.answer_p99_us),
       [database.why, database.warning,
         database.lacks.length ? 'lacks ' + database.lacks.join(', ') : null, database.differing
         ? berth.plural(database.differing, 'definition differs', 'definitions differ') : null]
@@ -56,7 +63,7 @@
       parts.push(table('Hosts of the fleet', ['host', 'database', 'last heard', 'held', 'waiting',
         'berthd'], model.hosts.map(hostRow), 'No host has been heard from yet.'));
       parts.push(table('Databases', ['name', 'state', 'server', 'Redis', 'leases good for',
-        'grace', 'remarks'], model.databases.map(databaseRow), 'None.'));
+        'grace', 'median answer', 'p99', 'remarks'], model.databases.map(databaseRow), 'None.'));
     } else {
       parts.push(berth.el('p.panel.note', 'This host is on its own: no resource has ' +
         'scope = fleet. berth-recipes(7) tells how hosts share a limit.'));
