@@ -14,6 +14,12 @@ static inline nanoseconds timing_renewal(nanoseconds ttl)
     return part < max ? part : max;
 }
 
+/* A renewal that takes longer is slow: many of these still fit, but operators should know. */
+static inline nanoseconds timing_slow_renewal(nanoseconds ttl)
+{
+    return timing_renewal(ttl) / 10;
+}
+
 /* From sending a renewal until the leases are lost: a part of T, as both clocks may be slewed by a
  * twelfth, less a margin (doc/timing.md). */
 static inline nanoseconds timing_good_for(nanoseconds ttl)

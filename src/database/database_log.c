@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/words.h"
+#include "core/timing.h"
 #include "log/log.h"
 
 static struct log_subject subject_of(const struct database_log *log, const char *event)
@@ -60,4 +61,23 @@ void database_log_grace(struct database_log *log, const struct session_view *vie
     } else {
         log_message_on(LOG_LEVEL_INFO, &subject, "database %s: its grace has ended", log->name);
     }
+}
+
+void database_log_slow(struct database_log *log, const struct session_view *view)
+{
+    const struct log_subject subject = subject_of(log, "slow");
+    bool is_slow = view->slow_renewal != 0;
+    if (is_slow && !log->was_slow) {
+        char took[24], most[24];
+        duration_format(took, sizeof took, view->slow_renewal);
+        duration_format(most, sizeof most, timing_slow_renewal(view->ttl));
+        log_message_on(LOG_LEVEL_WARNING, &subject,
+            "database %s: Redis, or the way to it, is slow: a renewal took %s, more than %s "
+            "(berthctl hosts shows how fast it answers)",
+            log->name, took, most);
+    } else if (!is_slow && log->was_slow) {
+        log_message_on(LOG_LEVEL_INFO, &subject,
+            "database %s: it is not slow any more: no renewal was for a whole ttl", log->name);
+    }
+    log->was_slow = is_slow;
 }

@@ -10,7 +10,7 @@
 struct database_log {
     const char *name; /* must outlive the log */
     struct down_reasons down_reasons;
-    bool was_in_grace;
+    bool was_in_grace, was_slow;
 };
 
 void database_log_connected(struct database_log *log, const struct link_info *info);
@@ -18,5 +18,7 @@ void database_log_connected(struct database_log *log, const struct link_info *in
 void database_log_down(struct database_log *log, const char *why, bool refused);
 void database_log_certificates(const struct database_log *log);
 void database_log_notice(const struct database_log *log, const char *notice);
-/* At the end of each turn: says that a grace has begun or is over. */
+/* At the end of each turn: says that a grace has begun or is over, and that renewals have become
+ * slow, or are no longer. */
 void database_log_grace(struct database_log *log, const struct session_view *view);
+void database_log_slow(struct database_log *log, const struct session_view *view);

@@ -189,6 +189,7 @@ static void log_news(struct member *member)
     }
     const struct session_view view = session_look(member->session);
     database_log_grace(&member->log, &view);
+    database_log_slow(&member->log, &view);
 }
 
 static void end_turn_of(struct member *member)

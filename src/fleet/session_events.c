@@ -197,6 +197,21 @@ static bool is_listed(const struct session *session)
         TAILQ_EMPTY(&session->leases.entries[ENTRY_LISTING]);
 }
 
+/* The trouble is over when none has been slow for a whole ttl. */
+static void note_time_taken(struct session *session, nanoseconds took)
+{
+    struct session_renewal *renewal = &session->renewal;
+    if (renewal->times) {
+        metric_observe(renewal->times, METRIC_LATENCIES, microseconds(took));
+    }
+    if (took > timing_slow_renewal(session->tenure.ttl)) {
+        renewal->slow_took = renewal->slow_took != 0 ? renewal->slow_took : took;
+        renewal->slow_at = session->now;
+    } else if (session->now - renewal->slow_at >= session->tenure.ttl) {
+        renewal->slow_took = 0;
+    }
+}
+
 static const char *renewal_is_answered(
     struct session *session, struct inflight_call *call, const struct answer *answer)
 {
@@ -208,10 +223,7 @@ static const char *renewal_is_answered(
         return "a wrong answer";
     }
     crowd_counts(session, answer->sequence);
-    if (renewal->times) {
-        uint64_t took = microseconds(session->now - call->sent_at);
-        metric_observe(renewal->times, METRIC_LATENCIES, took);
-    }
+    note_time_taken(session, session->now - call->sent_at);
     renewal->renewed_at = call->sent_at;
     if (call->sent_at >= renewal->next_at) { /* else sessions called together would stay together */
         renewal->next_at = call->sent_at + timing_renewal(session->tenure.ttl);

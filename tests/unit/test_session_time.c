@@ -416,3 +416,39 @@ Test(session_time_first, data_are_not_new_unless_it_is_said)
     go_up_in_a_grace("ok -1 41000 ''");
     cr_expect_not(view()->is_new);
 }
+
+/* ---- how fast it answers ---- */
+
+static void renew_in(double span)
+{
+    wait_for(strtod(next_deadline(), NULL));
+    CALL("renew 0");
+    wait_for(span);
+    answer("ok -1 0 0");
+}
+
+/* A tenth of 5 s is not slow yet. */
+Test(session_time, a_slow_renewal_is_a_trouble_until_all_of_a_ttl_were_quick)
+{
+    renew_in(0.5);
+    cr_expect_eq(view()->slow_renewal, 0);
+    renew_in(0.501);
+    cr_expect_eq(view()->slow_renewal, seconds(0.501));
+    renew_in(2);
+    cr_expect_eq(view()->slow_renewal, seconds(0.501), "the first one counts");
+    nanoseconds slow_at = now;
+    while (view()->slow_renewal != 0) {
+        renew_in(0);
+    }
+    cr_expect(now - slow_at >= seconds(30) && now - slow_at < seconds(36));
+    renew_in(0.7);
+    cr_expect_eq(view()->slow_renewal, seconds(0.7), "another trouble");
+}
+
+Test(session_time, times_count_from_the_send)
+{
+    struct latency_view before = session_latency(session, now);
+    renew_in(0.25);
+    struct latency_view after = session_latency(session, now);
+    cr_expect(after.last == 250000 && after.n == before.n + 1 && after.p99 == 250000);
+}
