@@ -170,7 +170,8 @@ function metric(part,    word, scope, type, label)
 {
     split(part[1], word, /[(, ]+/)
     scope = tolower(word[2])
-    type = word[3] == "TIME" ? "counter" : word[3] == "SPAN" ? "gauge" : tolower(word[3])
+    type = word[3] == "TIME" ? "counter" : word[3] == "SPAN" ? "gauge" : \
+        word[3] == "LATENCY" ? "histogram" : tolower(word[3])
     label = tolower(part[3])
     gsub(/[^a-z]/, "", label)
     return "*" escaped(part[2]) "* (" type \
