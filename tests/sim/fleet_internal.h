@@ -138,7 +138,7 @@ struct server {
     uint64_t run; /* number of its process */
     struct slewed_clock clock;
     nanoseconds clock_offset; /* by how much it has been set so far */
-    nanoseconds clock_set_at, data_lost_at; /* for the last time */
+    nanoseconds clock_set_at, data_lost_at, died_at; /* for the last time */
     uint32_t breaks_off_permille; /* of all calls */
     uint64_t n_broken_off;
     uint64_t n_executed; /* calls, ever */

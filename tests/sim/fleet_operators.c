@@ -167,12 +167,13 @@ void operator_is_cut_off(struct fleet *fleet, const struct host *host)
     }
 }
 
-/* Only this host may have heard the last change. */
+/* Only this host may have heard the last change: while the server is away, no other one does. */
 void operator_loses(struct fleet *fleet, const struct host *host)
 {
+    nanoseconds heard_until = server_is_there(fleet) ? fleet->now : fleet->server.died_at;
     for (uint32_t i = 0; i < N_CHANGED; i++) {
         struct act *act = &fleet->acts[i];
-        if (act->host == host->index && fleet->now < act->answered_at + fleet->ttl) {
+        if (act->host == host->index && heard_until < act->answered_at + fleet->ttl) {
             is_not_known(fleet, act);
         }
     }

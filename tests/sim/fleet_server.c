@@ -221,6 +221,7 @@ void server_breaks_connections(struct fleet *fleet)
 void server_dies(struct fleet *fleet)
 {
     trace(fleet, "the server dies");
+    fleet->server.died_at = fleet->now;
     fleet->timers[TIMER_RETURN] = fleet->now + chance(fleet, 10 * MILLISECOND, 30 * SECOND);
     net_forget_commands(fleet);
     server_breaks_connections(fleet);
