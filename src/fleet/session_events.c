@@ -143,6 +143,51 @@ static bool read_hello(const char *text, uint64_t *np)
         number_parse(text + sizeof word - 1, MAX_DATABASE_NUMBER, np);
 }
 
+/* ---- hosts that are gone ---- */
+
+/* "SESSION HELD NAMES HOST", which this changes. */
+static void tell_gone(struct session *session, char *rest)
+{
+    const char *id = strsep(&rest, " "), *held = strsep(&rest, " "), *names = strsep(&rest, " ");
+    char silent_for[24];
+    uint64_t n;
+    if (!rest || !number_parse(held, MAX_DATABASE_NUMBER, &n) || strcmp(id, session->id) == 0) {
+        return;
+    }
+    duration_format(silent_for, sizeof silent_for, session->tenure.ttl);
+    session->notices.last_hash = 0; /* one may be gone twice */
+    if (n > 0) {
+        session_say(session, "host %.200s is gone, silent for %s: it held %ju (%.160s), free again",
+            rest, silent_for, (uintmax_t)n, names);
+    } else {
+        session_say(
+            session, "host %.200s is gone, silent for %s: it held nothing", rest, silent_for);
+    }
+}
+
+/* "gone N" and some of these N hosts, each behind a tab. False: the message is not about that. */
+static bool gone_message(struct session *session, char *text)
+{
+    static const char word[] = "gone ";
+    uint64_t n, n_told = 0;
+    if (strncmp(text, word, sizeof word - 1) != 0) {
+        return false;
+    }
+    char *rest = text + sizeof word - 1;
+    const char *number = strsep(&rest, "\t");
+    if (!number_parse(number, MAX_DATABASE_NUMBER, &n)) {
+        return false;
+    }
+    for (char *host; (host = strsep(&rest, "\t")); n_told++) {
+        tell_gone(session, host);
+    }
+    if (n > n_told) {
+        session_say(session, "%ju more hosts are gone: berthctl hosts shows which",
+            (uintmax_t)(n - n_told));
+    }
+    return true;
+}
+
 void session_message(struct session *session, const char *text, size_t length, nanoseconds now,
     struct effects *effects)
 {
@@ -156,6 +201,8 @@ void session_message(struct session *session, const char *text, size_t length, n
         session->renewal.hello_at = session->now + crowd_part(session, number);
     } else if (news_message(session, copy)) {
         ; /* fetched later */
+    } else if (gone_message(session, copy)) {
+        ; /* for operators alone */
     } else if (message_read(copy, &number, &event) != NULL) {
         session_say(session, "a malformed message: %.200s", copy);
     } else if (session->state == SESSION_UP && number == session->events.last + 1) {

@@ -261,3 +261,40 @@ Test(session_events_begin, one_of_its_sentinels_is_enough_to_know_a_database)
     restart_with_sentinels("a", "d");
     expect_reached("0-0");
 }
+
+/* ---- hosts that are gone ---- */
+
+Test(session_events, a_host_that_is_gone_is_told_each_time)
+{
+    for (int i = 0; i < 2; i++) {
+        MESSAGE("gone 1\t00000000000000aa 2 etl,gpu/a batch 3", "");
+        NOTICE("host batch 3 is gone, silent for 30s: it held 2 (etl,gpu/a), free again");
+    }
+    MESSAGE("gone 1\t00000000000000ab 0  batch4", "");
+    NOTICE("host batch4 is gone, silent for 30s: it held nothing");
+    NO_CALL();
+}
+
+Test(session_events, of_many_hosts_some_are_told)
+{
+    MESSAGE("gone 9\t00000000000000aa 0  a\t00000000000000ab 1 s b", "");
+    NOTICE("host a is gone, silent for 30s: it held nothing");
+    NOTICE("host b is gone, silent for 30s: it held 1 (s), free again");
+    NOTICE("7 more hosts are gone: berthctl hosts shows which");
+}
+
+Test(session_events, what_is_gone_makes_sense_or_is_not_told)
+{
+    static const char *const texts[] = {"gone 1\tx", "gone 1\tx 1", "gone 1\tx 1 s",
+        "gone 1\tx -1 s h", "gone 1\t\t", "gone 0", "gone 0\t"};
+    char own[64];
+    snprintf(own, sizeof own, "gone 1\t%s 1 s this host", session_id(session));
+    MESSAGE(own, "");
+    NOTICE("");
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        MESSAGE(texts[i], "");
+        NOTICE("");
+    }
+    MESSAGE("gone many", "");
+    NOTICE("a malformed message: gone many");
+}
