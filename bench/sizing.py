@@ -12,7 +12,7 @@ from processes import DEADLINE, Trouble
 HERE = os.path.dirname(os.path.abspath(__file__))
 KEY_WORDS = (
     "db sessions session leases owned held users queue aside rest identities definitions changes"
-    " events dirty freed news undone kept keeping elsewhere"
+    " events dirty freed news undone kept keeping elsewhere gone"
 ).split()
 KEYS = ["{%s}:%s" % (PREFIX, word) for word in KEY_WORDS]
 DEFINITION = (

@@ -25,6 +25,7 @@ const char *const script_key_words[N_SCRIPT_KEYS] = {
     "kept",
     "keeping",
     "elsewhere",
+    "gone",
 };
 
 static bool name(char out[SCRIPT_KEY_BYTES], const char *prefix, const char *word, const char *rest)

@@ -18,9 +18,9 @@ from fleet_help import Clock, RedisServer, redis
 from workers import at_end
 
 WORDS = ("db sessions session leases owned held users queue aside rest identities definitions changes "
-         "events dirty freed news undone kept keeping elsewhere").split()
+         "events dirty freed news undone kept keeping elsewhere gone").split()
 # What may remain when nobody holds or waits for anything.
-STAY = {"db", "sessions", "session", "definitions", "changes", "news", "undone"}
+STAY = {"db", "sessions", "session", "definitions", "changes", "news", "undone", "gone"}
 
 # Commands that change data: the fault "broken off after k writes" counts these.
 WRITES = ("HSET HINCRBY HDEL HSETNX ZADD ZREM ZREMRANGEBYSCORE ZREMRANGEBYLEX ZINCRBY SADD SREM SPOP DEL "

@@ -1369,7 +1369,7 @@ def test_sums_alone(world):
     ok(a.release("1"))
     rows = b.snapshot("*")
     assert {row[0] for row in rows} == {"sum", "sessions", "load"}
-    assert [row for row in rows if row[0] == "sessions"] == [["sessions", "2"]]
+    assert [row for row in rows if row[0] == "sessions"] == [["sessions", "2", "0"]]
     sums = {}
     for _, name, *numbers in (row for row in rows if row[0] == "sum"):
         sums[name] = [x + int(y) for x, y in zip(sums.get(name, [0] * 4), numbers)]

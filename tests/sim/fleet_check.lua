@@ -229,5 +229,12 @@ for _, member in ipairs(is_settled and sorted('aside') or {}) do
     end
 end
 
+for _, member in ipairs(was_broken_off and {} or sorted('gone')) do
+    local session = string.match(member, '^%d+ (%S+)')
+    if call('ZSCORE', key('sessions'), session) then
+        return session .. ' is gone, and there'
+    end
+end
+
 local stray = next(stands) or next(elsewhere) or next(kept)
 return stray and stray .. ' waits and is not there' or ''

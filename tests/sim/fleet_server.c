@@ -102,10 +102,10 @@ static bool is_whole(const struct fleet *fleet)
 {
     const struct keys *keys = &fleet->server.keys;
     size_t n = 0;
-    for (size_t i = 0; i < N_SCRIPT_KEYS; i++) {
+    for (size_t i = 0; i < N_DATA_KEYS; i++) {
         n += redis_data_find(fleet->server.redis.data, bytes_of(keys->keys[i])) != NULL;
     }
-    return n == N_SCRIPT_KEYS;
+    return n == N_DATA_KEYS;
 }
 
 /* "$0\r\n\r\n" is an empty string. */
@@ -245,7 +245,7 @@ void server_is_emptied(struct fleet *fleet)
 
 void server_loses_a_key(struct fleet *fleet)
 {
-    const char *key = fleet->server.keys.keys[random_below(&fleet->random, N_SCRIPT_KEYS)];
+    const char *key = fleet->server.keys.keys[random_below(&fleet->random, N_DATA_KEYS)];
     struct redis_data *data = redis_data_copy(fleet->server.redis.data);
     trace(fleet, "%s is lost", key);
     redis_data_remove(data, bytes_of(key));
@@ -379,7 +379,7 @@ static bool may_stay(const struct fleet *fleet, struct bytes key, const struct v
 {
     static const char *const stay[] = {"{berth}:db", "{berth}:sessions", "{berth}:session",
         "{berth}:definitions", "{berth}:changes", "{berth}:news", "{berth}:undone",
-        "{berth}:broken", "{berth}:ended"};
+        "{berth}:broken", "{berth}:ended", "{berth}:gone"};
     for (size_t i = 0; i < sizeof stay / sizeof stay[0]; i++) {
         if (bytes_are(key, bytes_of(stay[i]))) {
             return true;

@@ -58,7 +58,7 @@ static const char running[] =
     "    return '{' .. concat(parts, ',') .. '}'\n"
     "end\n"
     "cmsgpack = {pack = pack, unpack = function(text) return load('return ' .. text)() end}\n"
-    "redis = {call = call, error_reply = function(text) return {err = text} end}\n"
+    "redis = {call = call, pcall = call, error_reply = function(text) return {err = text} end}\n"
     "call = nil\n"
     "local function refuse(_, name)\n"
     "    error('there is no global variable ' .. name)\n"

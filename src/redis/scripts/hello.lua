@@ -18,6 +18,7 @@ local function fresh_keys()
         call('HSET', hash, KEEP, '')
     end
     call('SADD', DIRTY, KEEP)
+    made.gone.keep()
 end
 
 local function fresh_database()
@@ -106,6 +107,7 @@ local function begin()
     session.origin, session.ttl, session.lag = db.clock - db.at, tonumber(ARGV[6]), tonumber(ARGV[7])
     write_session(session)
     live_on()
+    made.gone.come_back(ME, ARGV[8])
     settle()
     return answer('ok', text_of(session.incarnation), db.ttl,
         tostring(call('HGET', SESSION, 'n:' .. ME) or 0), is_new and 1 or 0, n_sessions())
@@ -604,11 +606,19 @@ local function end_listing()
     return finish('ok', cursor, made.first_grace.is_new() and 1 or nil)
 end
 
-local phases = {news = tell_news, change = change, define = define, lease = list, ['end'] = end_listing}
+-- The daemon stops, and says so: if none follows it, its host is not gone. Its leases last as long as before.
+local function leave()
+    call('HSET', SESSION, 'g:' .. ME, 'left')
+    return finish('ok')
+end
+
+local phases = {leave = leave, news = tell_news, change = change, define = define, lease = list, ['end'] = end_listing}
 
 scripts.hello = {at_maxmemory = true, begin = begin} -- a host must be able to come back
 
 function scripts.hello.run()
-    live_on()
+    if ARGV[5] ~= 'leave' then
+        live_on()
+    end
     return phases[ARGV[5]]()
 end

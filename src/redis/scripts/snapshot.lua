@@ -352,9 +352,12 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
             add({'sum', name, sum.limit, sum.held, sum.free, sum.waiting})
         end
         if sums and not next_cursor then
-            add({'sessions', call('ZCOUNT', SESSIONS, '(' .. text_of(db.clock), '(+inf')})
+            add({'sessions', call('ZCOUNT', SESSIONS, '(' .. text_of(db.clock), '(+inf'), #made.gone.rows()})
         elseif not next_cursor then
             describe_sessions()
+            for _, row in ipairs(made.gone.rows()) do
+                add(row)
+            end
         end
         if not next_cursor and not has_names and not has_mark then
             describe_load()

@@ -143,12 +143,14 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
         end
     end
 
+    local N_OF_DATA = 21 -- the first of KEYS: without the last one, `gone`, nothing is lost but what operators are shown
+
     -- `recall`, if given, may know the record; it returns false if it does not.
     function read_database(recall)
         local time = call('TIME')
         db.micros = tonumber(time[2])
         wall = tonumber(time[1]) * 1000 + floor(db.micros / 1000)
-        local is_whole = call('EXISTS', unpack(KEYS)) == #KEYS -- else what is left proves nothing
+        local is_whole = call('EXISTS', unpack(KEYS, 1, N_OF_DATA)) == N_OF_DATA -- else what is left proves nothing
         if is_whole and not (recall and recall()) then
             read_record()
         end

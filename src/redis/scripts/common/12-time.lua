@@ -91,13 +91,17 @@ function make.time()
         noted.first[REST] = nil
     end
 
-    local function purge_leases(session, most)
+    local function purge_leases(session, most, losses)
         local keys = call('ZRANGEBYSCORE', OWNED, session.sid, session.sid, 'LIMIT', 0, most)
         for _, key in ipairs(keys) do
             if n_work >= MAX_WORK then
                 return most -- and perhaps more
             end
-            drop_key(key, load_lease(key))
+            local lease = load_lease(key)
+            drop_key(key, lease)
+            if losses and lease and lease.state == 'H' then
+                made.gone.note_loss(losses, lease)
+            end
         end
         return #keys
     end
@@ -107,26 +111,33 @@ function make.time()
         if session then
             call('ZREMRANGEBYSCORE', EVENTS, session.sid, session.sid)
         end
-        call('HDEL', SESSION, name, 'n:' .. name, 'f:' .. name)
+        call('HDEL', SESSION, name, 'n:' .. name, 'f:' .. name, 'g:' .. name)
         call('ZREM', SESSIONS, name)
         noted.first[SESSIONS] = nil
         sessions[name] = nil
     end
 
     local function purge_sessions()
-        local left = MAX_PURGED
+        local left, gone = MAX_PURGED, {}
         while left > 0 do
-            local name = call('ZRANGEBYSCORE', SESSIONS, '-inf', db.clock, 'LIMIT', 0, 1)[1]
+            local name, expiry = unpack(call('ZRANGEBYSCORE', SESSIONS, '-inf', db.clock, 'WITHSCORES', 'LIMIT', 0, 1))
             if not name then
-                return
+                break
             end
             local session = session_of(name)
-            local n = session and purge_leases(session, left) or 0
+            local losses = session and made.gone.losses_of(name)
+            local n = session and purge_leases(session, left, losses) or 0
             if n < left then
+                if losses then
+                    gone[#gone + 1] = made.gone.note(session, tonumber(expiry) - db.ttl, losses)
+                end
                 forget_session(name)
+            elseif losses then
+                made.gone.keep_losses(name, losses)
             end
             left = left - n - 1
         end
+        made.gone.tell(gone)
     end
 
     -- When the next lease's patience is over.
