@@ -44,6 +44,7 @@ static void stop(struct serving *serving)
     if (!serving->begins_again) {
         log_info("stopping");
         notify_stopping(&serving->notify);
+        fleet_leave(server->fleet);
     }
     fleet_stop(server->fleet);
     core_grant_no_more(server->core);

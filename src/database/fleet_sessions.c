@@ -406,6 +406,19 @@ void fleet_start(struct fleet *fleet)
     }
 }
 
+void fleet_leave(struct fleet *fleet)
+{
+    struct script_call call;
+    for (size_t i = 0; i < fleet->n; i++) {
+        struct member *member = &fleet->members[i];
+        if (member->state == MEMBER_READY &&
+            session_leave(member->session, clock_now(), &call)) {
+            link_call(member->link, &call);
+            link_flush(member->link);
+        }
+    }
+}
+
 void fleet_stop(struct fleet *fleet)
 {
     for (size_t i = 0; i < fleet->n; i++) {

@@ -17,6 +17,9 @@ struct tls_context;
 struct fleet *fleet_new(struct server *server, const char *socket_path);
 /* After recovery: makes the links. */
 void fleet_start(struct fleet *fleet);
+/* Before fleet_stop(), unless another berthd follows at once: tells databases that this one
+ * leaves. */
+void fleet_leave(struct fleet *fleet);
 /* From here on we send databases nothing, so that the leases live on there for the next berthd. The
  * loop closes the rest. */
 void fleet_stop(struct fleet *fleet);

@@ -64,6 +64,9 @@ void session_message(struct session *session, const char *text, size_t length, n
 /* Over how long this daemon and all others that use the database should come back to it when they
  * have lost it: 0 for few. As long as there is time until the first job is asked to end. */
 nanoseconds session_spread(const struct session *session, nanoseconds now);
+/* The call with which a daemon leaves, so that its host does not count as gone: the last one, whose
+ * answer is not awaited. False: there is no use in it. */
+bool session_leave(struct session *session, nanoseconds now, struct script_call *call);
 /* Why the link must be given up now (such as a call without an answer in time), or NULL; then
  * forgets it. Ask after each other function. */
 const char *session_wants_reset(struct session *session);

@@ -288,3 +288,25 @@ static const char *end_is_answered(
     take_listed_grants(session);
     return NULL;
 }
+
+/* ---- leaving ---- */
+
+static const char *leave_is_answered(
+    struct session *session, struct inflight_call *call, const struct answer *answer)
+{
+    (void)session, (void)call, (void)answer;
+    return NULL;
+}
+
+bool session_leave(struct session *session, nanoseconds now, struct script_call *call)
+{
+    static const struct call_row leave_call = {
+        CALL_LEAVE, SCRIPT_HELLO, "leave", leave_is_answered, hello_has_failed};
+    session_at(session, now, NULL);
+    bool is_known = session->state == SESSION_UP ||
+        (session->state == SESSION_LISTING && session->hello.step > STEP_BEGIN);
+    if (is_known) {
+        inflight_call_send(session, inflight_call_new(session, &leave_call, 0), call);
+    }
+    return is_known;
+}

@@ -78,6 +78,7 @@ enum call_kind {
     CALL_LIST,
     CALL_END,
     CALL_RENEW,
+    CALL_LEAVE,
     CALL_ACQUIRE,
     CALL_RELEASE,
     CALL_ADMIN,

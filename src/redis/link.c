@@ -463,6 +463,13 @@ static void link_on_closed(uv_handle_t *handle)
     free(link);
 }
 
+void link_flush(struct link *link)
+{
+    if (link->state == LINK_UP) {
+        stream_flush(link->commands);
+    }
+}
+
 void link_close(struct link *link)
 {
     if (link->state != LINK_CLOSED) {

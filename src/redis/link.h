@@ -44,6 +44,8 @@ struct link *link_new(uv_loop_t *loop, const struct link_options *options,
 /* Only while the link is ready. Adds the database's keys. Copies. The kernel gets all calls of one
  * turn of the loop together, at its end: before the loop waits. */
 void link_call(struct link *link, const struct script_call *wanted);
+/* Hands the calls to the kernel now, as far as it takes them: before link_close(). */
+void link_flush(struct link *link);
 /* Many clients use the server: when the link has broken, all come back within `span`. 0: few do. */
 void link_spread(struct link *link, nanoseconds span);
 /* Gives both connections up, as if they had broken; on_down follows, in another turn. Does nothing

@@ -179,8 +179,6 @@ struct pending_write {
     struct text bytes;
 };
 
-static void stream_flush(struct stream *stream);
-
 static void on_written(uv_write_t *request, int status)
 {
     struct pending_write *pending = container_of(request, struct pending_write, request);
@@ -231,7 +229,7 @@ static struct text *stream_sealed(struct stream *stream)
     return tls_output(stream->tls);
 }
 
-static void stream_flush(struct stream *stream)
+void stream_flush(struct stream *stream)
 {
     uv_prepare_stop(&stream->prepare);
     uv_check_stop(&stream->check);

@@ -41,6 +41,8 @@ void stream_set_bound(struct stream *stream, size_t n_bytes);
 
 /* Copies the bytes. */
 void stream_send(struct stream *stream, const char *bytes, size_t n);
+/* Hands what was sent to the kernel now, as far as it takes it, instead of at the turn's end. */
+void stream_flush(struct stream *stream);
 /* Ends the text, and wipes it: there may be a password in it. */
 void stream_send_text(struct stream *stream, struct text *text);
 /* One on_timer after that span; 0: none. It comes only after everything that had arrived by then

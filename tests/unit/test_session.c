@@ -1,5 +1,6 @@
 /* test_session.c - a session begins, asks for leases and gives them back: at most one call that
  * names a lease is in flight at any time. */
+#include "fleet/session_text.h"
 #include "session_fixture.h"
 
 SESSION_SUITE(session_begin);
@@ -396,4 +397,32 @@ Test(session_begin, malformed_answers_to_acquire_reset_the_link)
         end("A");
         break_link("reset");
     }
+}
+
+/* ---- leaving ---- */
+
+static bool leaves(void)
+{
+    struct script_call call;
+    bool is_left = session_leave(session, now, &call);
+    cr_assert(!is_left || (call.script == SCRIPT_HELLO && call.argc == CALL_HEAD + 1 &&
+        strcmp(call.argv[CALL_HEAD], "leave") == 0));
+    return is_left;
+}
+
+Test(session_begin, who_has_not_begun_need_not_leave)
+{
+    cr_assert_not(leaves());
+    connect_link();
+    CALL("hello begin 30000 11000 'this host' 0 0 0 '' ''");
+    cr_assert_not(leaves());
+    answer("ok -1 0 '1' 30000 '0' 1 1");
+    cr_assert(leaves());
+}
+
+Test(session, leaves_whatever_is_in_flight)
+{
+    ask("A", "s");
+    CALL_BEGINS("acquire $A ");
+    cr_assert(leaves());
 }
