@@ -64,7 +64,8 @@ def check_shown_keys():
     about = {word: text for word, text in re.findall(r"^\* `(\w+) [A-Z]+`: (.*)$", status, re.M)}
     about["ok"] = next(line for line in status.splitlines() if line.startswith("* `ok"))
     everywhere = status.split("The keys of these lines:")[1].split("\n\n", 2)[2] + sections["watch"]
-    about["host"], about["database"] = sections["hosts"], about["database"] + sections["hosts"]
+    about["host"] = about["gone"] = sections["hosts"]
+    about["database"] += sections["hosts"]
     for line, key, _ in rows("shown"):
         require(re.search(rf"[`\[| ]{key}[`=]", about[line] + (everywhere if line not in ("ok", "host") else "")),
                 f"protocol.md: status: no {key} of `{line}`")

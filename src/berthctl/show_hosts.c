@@ -247,6 +247,25 @@ static const struct {
     {"warning", add_other_times},
 };
 
+/* "batch3: gone 4m03s ago, held 1 (db), freed 3m33s ago" */
+static void add_gone(struct text *out, const struct status *status, const struct status_gone *gone)
+{
+    text_add_safe(out, "  %s: gone ", gone->name);
+    text_add_age(out, status_since(status, &gone->heard_at));
+    text_add_format(out, " ago, held %llu", (unsigned long long)gone->held);
+    if (gone->resources.n > 0) {
+        text_add(out, " (");
+        text_add_words(out, &gone->resources, ", ");
+        text_add(out, ")");
+    }
+    if (gone->held > 0) {
+        text_add(out, ", freed ");
+        text_add_age(out, status_since(status, &gone->freed_at));
+        text_add(out, " ago");
+    }
+    text_add(out, "\n");
+}
+
 /* The hosts of one that is not up are not shown. */
 static void print_database(
     struct text *out, const struct status *status, const struct status_database *database)
@@ -260,6 +279,11 @@ static void print_database(
             text_add_format(out, "  %s: %s\n", notes[i].label, note.bytes);
         }
         text_deinit(&note);
+    }
+    for (size_t i = 0; i < status->n_gone; i++) {
+        if (strcmp(status->gone[i].database, database->name) == 0) {
+            add_gone(out, status, &status->gone[i]);
+        }
     }
 }
 

@@ -206,6 +206,48 @@ static void write_host(struct text *out, struct status_host *host)
     status_line_write(out, LINE_HOST, bounded(name, host->name), host);
 }
 
+/* A row `gone`. */
+enum gone_field {
+    GONE_WORD,
+    GONE_SESSION,
+    GONE_HOST,
+    GONE_HEARD, /* milliseconds ago */
+    GONE_FREED,
+    GONE_HELD,
+    GONE_NAMES,
+    N_GONE_FIELDS
+};
+
+/* Names, and "..."; no host may make a line of its own of them. */
+static const char *names_of(const struct fleet_row *row)
+{
+    const char *names = fleet_field(row, GONE_NAMES);
+    size_t n = strlen(names);
+    return n > 0 && n <= MAX_TEXT && percent_plain(names) == n ? names : NULL;
+}
+
+static void gone_lines_write(
+    struct text *out, const struct fleet_rows *rows, const char *database, nanoseconds listed_at)
+{
+    char name[MAX_TEXT + 1], session[MAX_TEXT + 1];
+    const struct fleet_row *row;
+    for (size_t at = 0; (row = fleet_rows_next(rows, "gone", N_GONE_FIELDS, &at));) {
+        struct status_gone gone = {
+            .session = bounded(session, fleet_field(row, GONE_SESSION)),
+            .database = database,
+            .resources.joined = names_of(row),
+        };
+        uint64_t heard, freed;
+        if (fleet_number(row, GONE_HEARD, MAX_SPAN, &heard) &&
+            fleet_number(row, GONE_FREED, MAX_SPAN, &freed) &&
+            fleet_number(row, GONE_HELD, INT64_MAX, &gone.held)) {
+            gone.heard_at = before(listed_at, heard);
+            gone.freed_at = before(listed_at, freed);
+            status_line_write(out, LINE_GONE, bounded(name, fleet_field(row, GONE_HOST)), &gone);
+        }
+    }
+}
+
 void host_lines_write(struct text *out, const struct fleet_rows *rows, const char *database,
     const char *own_session, uint64_t ttl, nanoseconds listed_at)
 {
@@ -219,6 +261,7 @@ void host_lines_write(struct text *out, const struct fleet_rows *rows, const cha
             hosts[n++] = host;
         }
     }
+    gone_lines_write(out, rows, database, listed_at);
     if (n == 0) {
         return;
     }

@@ -18,7 +18,7 @@ void database_line_write(struct text *out, const struct database *database,
 void session_host(
     char host[static REASON_BYTES + 1], const struct fleet_rows *rows, const char *key);
 
-/* The hosts, by name, from the rows that the script `snapshot` gives. `ttl` is the database's, in
- * milliseconds; it said this at `listed_at`. */
+/* The hosts, by name, and those that are gone, from the rows that the script `snapshot` gives.
+ * `ttl` is the database's, in milliseconds; it said this at `listed_at`. */
 void host_lines_write(struct text *out, const struct fleet_rows *rows, const char *database,
     const char *own_session, uint64_t ttl, nanoseconds listed_at);

@@ -348,12 +348,18 @@ json_t *hosts_value(const struct status *status)
         LINE_HOST, "host", status->hosts, status->n_hosts, sizeof *status->hosts);
 }
 
+json_t *gone_value(const struct status *status)
+{
+    return records_value(LINE_GONE, "host", status->gone, status->n_gone, sizeof *status->gone);
+}
+
 void json_print_hosts(const struct status *status, struct text *out)
 {
     json_t *object = json_object();
     json_object_set_new(object, "version", json_integer(1));
     json_object_set_new(object, "now", instant_value(&status->now));
     json_object_set_new(object, "hosts", hosts_value(status));
+    json_object_set_new(object, "gone", gone_value(status));
     json_object_set_new(object, "databases", databases_value(status));
     json_finish(object, out);
 }

@@ -27,6 +27,7 @@ json_t *resource_value(const struct status *status, const struct status_resource
 json_t *template_value(const struct status_resource *template);
 json_t *databases_value(const struct status *status);
 json_t *hosts_value(const struct status *status);
+json_t *gone_value(const struct status *status);
 json_t *past_lease_value(const struct past_lease *lease);
 
 /* A member for each key, but those that only followers get. */

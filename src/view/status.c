@@ -53,6 +53,13 @@ static bool host_finish(void *record, char *const words[], size_t n)
     return percent_decode(words[1]) && host->database && host->session;
 }
 
+static bool gone_finish(void *record, char *const words[], size_t n)
+{
+    const struct status_gone *gone = record;
+    (void)n;
+    return percent_decode(words[1]) && gone->database && gone->session;
+}
+
 static void resource_deinit(void *record)
 {
     struct status_resource *resource = record;
@@ -78,6 +85,7 @@ const struct status_kind status_kinds[N_STATUS_LINES] = {
     [LINE_DATABASE] = {KIND(status_database), database_finish, NULL,
         IN(status, databases, n_databases), false},
     [LINE_HOST] = {KIND(status_host), host_finish, NULL, IN(status, hosts, n_hosts), false},
+    [LINE_GONE] = {KIND(status_gone), gone_finish, NULL, IN(status, gone, n_gone), false},
 };
 
 static char **line_of(enum status_line kind, void *record)

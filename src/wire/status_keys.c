@@ -30,6 +30,7 @@ const struct status_line_word status_line_words[N_STATUS_LINES] = {
     [LINE_WAITER] = WORD("waiter"),
     [LINE_DATABASE] = WORD("database"),
     [LINE_HOST] = WORD("host"),
+    [LINE_GONE] = WORD("gone"),
 };
 
 /* A line goes through the fields of its own kind alone. Column `lines` picks them: IN_... is empty
@@ -41,6 +42,7 @@ const struct status_line_word status_line_words[N_STATUS_LINES] = {
 #define IN_FIGURES(...) __VA_ARGS__
 #define IN_DATABASE(...) __VA_ARGS__
 #define IN_HOST(...) __VA_ARGS__
+#define IN_GONE(...) __VA_ARGS__
 
 static const struct field figures_fields[] = {
 #define FIGURES_KEY(...) ROW(status, __VA_ARGS__)
@@ -96,6 +98,12 @@ static const struct field host_fields[] = {
     {0},
 };
 
+static const struct field gone_fields[] = {
+#define GONE_KEY(...) ROW(status_gone, __VA_ARGS__)
+#include "wire/status_keys.def"
+    {0},
+};
+
 const struct field *status_fields(enum status_line line)
 {
     static const struct field none[] = {{0}};
@@ -107,6 +115,7 @@ const struct field *status_fields(enum status_line line)
         [LINE_WAITER] = waiter_fields,
         [LINE_DATABASE] = database_fields,
         [LINE_HOST] = host_fields,
+        [LINE_GONE] = gone_fields,
         [N_STATUS_LINES] = none,
     };
     return fields[line];

@@ -33,7 +33,8 @@ enum status_line {
     LINE_HOLDER,
     LINE_WAITER,
     LINE_DATABASE,
-    LINE_HOST, /* in the answer to `hosts` */
+    LINE_HOST, /* in the answer to `hosts`, like the next */
+    LINE_GONE,
     N_STATUS_LINES
 };
 
@@ -108,8 +109,16 @@ struct status_host {
     char *line; /* of a reader: all strings point into it */
 };
 
-/* The answer to `status`; or to `hosts`, which has .hosts and .databases. berthd fills figures
- * alone. */
+/* One that a database has not heard from for so long that its leases have ended; likewise. */
+struct status_gone {
+    const char *name;
+#define GONE_KEY MEMBER
+#include "wire/status_keys.def"
+    char *line; /* of a reader: all strings point into it */
+};
+
+/* The answer to `status`; or to `hosts`, which has .hosts, .gone and .databases. berthd fills
+ * figures alone. */
 struct status {
 #define FIGURES_KEY MEMBER
 #include "wire/status_keys.def"
@@ -125,6 +134,8 @@ struct status {
     size_t n_databases;
     struct status_host *hosts;
     size_t n_hosts;
+    struct status_gone *gone;
+    size_t n_gone;
 };
 
 #undef MEMBER

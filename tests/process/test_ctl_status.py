@@ -267,6 +267,26 @@ BUSY = [
 ]
 
 
+def test_hosts_says_who_is_gone(berthctl, fake):
+    """Of each database; words of strangers are escaped."""
+    def gone(name, database, more):
+        return f"gone {name} session=0123456789abcdef database={database} heard_at=-243000 freed_at=-213000 {more}\n"
+
+    up = "state=up ttl=30000 incarnation=1 differing=0 calls=9"
+    answer = (f"ok now=0\ndatabase main {up}\n" + gone("batch3", "main", "held=1 resources=db")
+              + gone("bat%1b", "main", "held=9 resources=db,x%1by,...") + gone("batch5", "side", "held=0")
+              + f"database side {up}\nend\n")
+    _, status, out, _ = served(berthctl, fake, "hosts", answer=answer)
+    assert status == 0 and out.splitlines() == [
+        "database main up", "  batch3: gone 4m03s ago, held 1 (db), freed 3m33s ago",
+        "  bat\\x1b: gone 4m03s ago, held 9 (db, x%1by, ...), freed 3m33s ago",
+        "database side up", "  batch5: gone 4m03s ago, held 0"], out
+    _, _, out, _ = served(berthctl, fake, "hosts", "--json", answer=answer)
+    first, *_ = json.loads(out)["gone"]
+    assert first == {"host": "batch3", "session": "0123456789abcdef", "database": "main", "heard_at": -243000,
+                     "freed_at": -213000, "held": 1, "resources": ["db"]}
+
+
 def test_hosts_says_when_a_database_is_too_small(berthctl, fake):
     for busy, notes in BUSY:
         line = f"database main state=up ttl=30000 incarnation=1 differing=0 calls=9{busy}"
