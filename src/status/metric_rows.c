@@ -182,7 +182,7 @@ enum sum_field {
 };
 
 /* A row `sessions`. */
-enum sessions_field { SESSIONS_WORD, SESSIONS_NUMBER, N_SESSIONS_FIELDS };
+enum sessions_field { SESSIONS_WORD, SESSIONS_NUMBER, SESSIONS_GONE, N_SESSIONS_FIELDS };
 
 #define MAX_SUM (UINT64_C(1) << 53) /* exact in Lua */
 
@@ -190,10 +190,12 @@ void metrics_hosts(struct text *out, const struct fleet_rows *rows, const char *
 {
     const struct metrics_labels labels = {.database = database};
     size_t at = 0;
-    uint64_t n;
+    uint64_t n, n_gone;
     const struct fleet_row *row = fleet_rows_next(rows, "sessions", N_SESSIONS_FIELDS, &at);
-    if (row && fleet_number(row, SESSIONS_NUMBER, MAX_SUM, &n)) {
+    if (row && fleet_number(row, SESSIONS_NUMBER, MAX_SUM, &n) &&
+        fleet_number(row, SESSIONS_GONE, MAX_SUM, &n_gone)) {
         metrics_value(out, METRIC_SHARED_hosts, &labels, n);
+        metrics_value(out, METRIC_SHARED_gone, &labels, n_gone);
     }
 }
 

@@ -32,7 +32,7 @@ void metrics_answer(struct text *out, const struct text *rows, size_t next);
 /* Asked for instead of names: no resource is called so. */
 #define FLEET_SUMS "*"
 
-/* Appends how many hosts the database hears. */
+/* Appends how many hosts the database hears, and how many are gone. */
 void metrics_hosts(struct text *out, const struct fleet_rows *rows, const char *database);
 /* Appends how busy it is, if that is known. */
 void metrics_load(struct text *out, const struct load_view *load, const char *database);

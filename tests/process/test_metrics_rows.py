@@ -33,7 +33,7 @@ ROWS = {
     "database_sessions_total": "test_a_database_that_goes", "database_differing": "test_fleet_status.py",
     "database_grace_seconds": "test_a_database_that_goes", "database_renewal_seconds": "test_renewals",
     "fleet_limit": FLEET, "fleet_held": FLEET, "fleet_free": FLEET, "fleet_waiting": FLEET, "fleet_hosts": FLEET,
-    "fleet_busy_ratio": "test_fleet_operators.py",
+    "fleet_busy_ratio": "test_fleet_operators.py", "fleet_hosts_gone": "test_fleet_gone.py",
     "fleet_up": "test_fleet_status.py",  # berthctl's own
 }
 OF_TIME = {"unit_seconds_total", "oldest_wait_seconds", "oldest_hold_seconds", "turn_seconds", "journal_bytes",
@@ -385,8 +385,8 @@ def test_of_a_fleet(redis_server, hosts):
                 found[" ".join([name.removeprefix("berth_fleet_"), *labels])] = int(number)
         return found
 
-    def require(hosts=2, **expected):
-        wanted = {"hosts default": hosts}
+    def require(hosts=2, gone=0, **expected):
+        wanted = {"hosts default": hosts, "hosts_gone default": gone}
         for resource in ("etl", "market"):
             for name, of_it in zip(("limit", "held", "free", "waiting"), expected[resource]):
                 wanted[f"{name} {resource.replace('market', 'market/*')} default"] = of_it
@@ -407,4 +407,4 @@ def test_of_a_fleet(redis_server, hosts):
     host, = hosts(RESOURCES, 1, redis_section(redis_server.url))
     require(hosts=3, etl=(3, 2, 1, 0), market=(4, 3, 1, 0))
     host.kill()  # its session ends after a ttl
-    require(etl=(3, 2, 1, 0), market=(4, 3, 1, 0))
+    require(gone=1, etl=(3, 2, 1, 0), market=(4, 3, 1, 0))

@@ -69,10 +69,11 @@ Test(fleet_figures, pages_are_added)
     ROW("sum", "market/*", "100", "60", "40", "5");
     ROW("sum", "unheard", "1", "1", "0", "0");
     ROW("sum", "market/*", "20", "1", "19", "2");
-    ROW("sessions", "7");
+    ROW("sessions", "7", "2");
     cr_expect_eq(write_figures(0, 16), 0);
     cr_expect_str_eq(out.bytes,
-        "figure berth_fleet_hosts database=main value=7\n" FIGURES("etl", "4", "3", "1", "0")
+        "figure berth_fleet_hosts database=main value=7\n"
+        "figure berth_fleet_hosts_gone database=main value=2\n" FIGURES("etl", "4", "3", "1", "0")
             FIGURES("market/*", "120", "61", "59", "7"));
 }
 
@@ -94,7 +95,8 @@ Test(fleet_figures, what_makes_no_sense_is_skipped)
     ROW("sum", "etl", "4", "3", "1", "0", "of a later version");
     ROW("sum", "", "4", "3", "1", "0");
     ROW("sessions");
-    ROW("sessions", "many");
+    ROW("sessions", "many", "0");
+    ROW("sessions", "7", "-1");
     ROW("");
     write_figures(0, 1);
     cr_expect_str_eq(out.bytes, FIGURES("etl", "4", "3", "1", "0"));
