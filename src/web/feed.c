@@ -287,6 +287,8 @@ static void add_around(const struct feed *feed, const struct feed_around *around
     json_add(databases_value(status), out);
     add_key(out, "hosts");
     text_add(out, around->hosts);
+    add_key(out, "gone");
+    text_add(out, around->gone);
     add_key(out, "peers");
     text_add(out, around->peers);
 }

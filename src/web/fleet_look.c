@@ -19,6 +19,9 @@ static uint64_t hash_hosts(const struct status *status)
         hash = hash_string(host->version ? host->version : "", hash);
         hash = hash_number(hash ^ hash_number(host->held) ^ hash_number(~host->waiting));
     }
+    for (size_t i = 0; i < status->n_gone; i++) {
+        hash = hash_string(status->gone[i].session, hash);
+    }
     return hash;
 }
 
@@ -29,7 +32,9 @@ static void fleet_look_on_end(void *context, const char *why)
     if (!why) {
         uint64_t hash = hash_hosts(&look->status);
         look->json.length = 0;
+        look->gone.length = 0;
         json_add(hosts_value(&look->status), &look->json);
+        json_add(gone_value(&look->status), &look->gone);
         if (hash != look->hash) {
             look->hash = hash;
             look->events++;
@@ -71,6 +76,7 @@ void fleet_look_init(struct fleet_look *look, struct web *web)
     *look = (struct fleet_look){.web = web};
     look->hash = hash_hosts(&look->status);
     text_add(&look->json, "[]");
+    text_add(&look->gone, "[]");
     uv_timer_init(web->loop, &look->timer);
     uv_timer_start(&look->timer, on_tick, PAUSE_MS, PAUSE_MS);
 }
@@ -80,5 +86,6 @@ void fleet_look_deinit(struct fleet_look *look)
     berthd_request_stop(look->talk);
     status_deinit(&look->status);
     text_deinit(&look->json);
+    text_deinit(&look->gone);
     uv_close((uv_handle_t *)&look->timer, NULL);
 }

@@ -20,7 +20,7 @@ struct fleet_look {
     uv_timer_t timer;
     struct berthd_request *talk;
     struct status status; /* the answer, as far as it has come */
-    struct text json; /* of the last one: an array */
+    struct text json, gone; /* of the last one: arrays, of hosts and of those that are gone */
     uint64_t hash; /* of all but how long ago they were heard */
     uint64_t events; /* how often they were others, or held or waited for something else */
     nanoseconds asked_at;

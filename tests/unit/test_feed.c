@@ -15,7 +15,7 @@
 static struct live live;
 static struct feed feed;
 static struct feed_around around = {
-    .is_connected = true, .host = "web1", .hosts = "[]", .peers = "[]", .events = 1};
+    .is_connected = true, .host = "web1", .hosts = "[]", .gone = "[]", .peers = "[]", .events = 1};
 static nanoseconds now;
 
 /* ---- the copy ---- */

@@ -23,6 +23,12 @@
     return [host.host, host.database, heard, host.held, host.waiting, host.version];
   }
 
+  function goneRow(gone) {
+    const resources = gone.resources.length ? ' (' + gone.resources.join(', ') + ')' : '';
+    return [gone.host, gone.database, berth.duration(berth.model.ago(gone.heard_at)) + ' ago',
+      gone.held + resources, berth.duration(berth.model.ago(gone.freed_at)) + ' ago'];
+  }
+
   const leftOf = (instant) => instant === null ? '' : berth.duration(berth.model.left(instant));
 
   /* Of the last minute, as seen from this host. */
@@ -62,6 +68,10 @@
     if (model.hosts.length > 0 || model.databases.length > 0) {
       parts.push(table('Hosts of the fleet', ['host', 'database', 'last heard', 'held', 'waiting',
         'berthd'], model.hosts.map(hostRow), 'No host has been heard from yet.'));
+      if (model.gone.length > 0) {
+        parts.push(table('Hosts that are gone', ['host', 'database', 'last heard', 'held', 'freed'],
+          model.gone.map(goneRow), ''));
+      }
       parts.push(table('Databases', ['name', 'state', 'server', 'Redis', 'leases good for',
         'grace', 'median answer', 'p99', 'remarks'], model.databases.map(databaseRow), 'None.'));
     } else {

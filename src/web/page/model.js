@@ -6,7 +6,7 @@
     loaded: false, connected: false, why: null, host: '', serial: null,
     draining: false, grace: null, updated: 0, offset: 0,
     boot: 0, // when berthd's clock began, on that of model.now()
-    resources: [], templates: [], databases: [], hosts: [], peers: [],
+    resources: [], templates: [], databases: [], hosts: [], gone: [], peers: [],
   };
   const STEP_MS = 100;
   const byName = new Map();
@@ -80,7 +80,7 @@
     } else {
       replaceSome(answer);
     }
-    for (const key of ['connected', 'draining', 'databases', 'hosts', 'host', 'peers']) {
+    for (const key of ['connected', 'draining', 'databases', 'hosts', 'gone', 'host', 'peers']) {
       if (answer[key] !== undefined && answer[key] !== null) {
         model[key] = answer[key];
       }
