@@ -4,32 +4,14 @@
 #include "journal/sigbus_guard.h"
 
 #include <errno.h>
-#include <stdatomic.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
-
-/* At the beginning of the file. Positions grow for ever: a place in the ring is a position modulo
- * its size. */
-struct history_head {
-    char magic[16];
-    uint64_t layout;
-    uint64_t size; /* of the ring */
-    char boot_id[HISTORY_BOOT_ID_BYTES];
-    _Atomic uint64_t first; /* where the oldest entry begins */
-    _Atomic uint64_t end; /* where the newest one ends */
-};
-
-_Static_assert(sizeof(struct history_head) <= HISTORY_HEAD_BYTES, "room for the head");
-
-/* Before each entry. */
-struct mark {
-    uint32_t size; /* of both, a multiple of 8 */
-    uint32_t length; /* of the entry; FILLER: none, the ring's rest was too short for one */
-};
-
-#define FILLER UINT32_MAX
 
 static const char magic[16] = "berth history 1";
 
@@ -37,7 +19,7 @@ static volatile sig_atomic_t was_cut; /* the file of the one ring */
 
 /* ---- entries ---- */
 
-static struct mark *mark_at(const struct history_ring *ring, uint64_t position)
+static struct history_mark *mark_at(const struct history_ring *ring, uint64_t position)
 {
     return (void *)(ring->bytes + position % ring->size);
 }
@@ -48,33 +30,37 @@ static void set_end(struct history_ring *ring, uint64_t end)
     atomic_store_explicit(&ring->head->end, end, memory_order_release);
 }
 
+static void set_added(struct history_ring *ring, uint64_t serial)
+{
+    ring->added = serial;
+    atomic_store_explicit(&ring->head->added, serial, memory_order_relaxed);
+}
+
 static void set_first(const struct history_ring *ring, uint64_t first)
 {
     atomic_store_explicit(&ring->head->first, first, memory_order_relaxed);
-}
-
-static bool are_bounds(const struct history_ring *ring, uint64_t first, uint64_t end)
-{
-    return first <= end && end - first <= ring->size && first % 8 == 0 && end % 8 == 0;
 }
 
 /* The end, if the head is damaged. */
 static uint64_t first_of(const struct history_ring *ring)
 {
     uint64_t first = atomic_load_explicit(&ring->head->first, memory_order_relaxed);
-    return are_bounds(ring, first, ring->end) ? first : ring->end;
+    return history_are_bounds(first, ring->end, ring->size) ? first : ring->end;
 }
 
 /* The mark there, before the end. NULL: the bytes are damaged. */
-static const struct mark *sound_mark_at(const struct history_ring *ring, uint64_t position)
+static struct history_mark *sound_mark_at(const struct history_ring *ring, uint64_t position)
 {
-    uint64_t before_end = ring->end - position, left = ring->size - position % ring->size;
-    const struct mark *mark = mark_at(ring, position);
-    bool fits = mark->size >= sizeof *mark && mark->size % 8 == 0 && mark->size <= left &&
-        mark->size <= before_end;
-    bool is_sound = fits &&
-        (mark->length == FILLER || mark->length <= mark->size - sizeof *mark);
+    struct history_mark *mark = mark_at(ring, position);
+    bool is_sound =
+        history_mark_fits(mark->size, mark->length, position, ring->end, ring->size);
     return is_sound ? mark : NULL;
+}
+
+/* It is sound. */
+static bool has_good_entry(const struct history_mark *mark)
+{
+    return mark->length < HISTORY_WITHDRAWN && mark->checksum == history_mark_sum(mark);
 }
 
 /* The oldest entries go, until so many bytes behind the newest one are free; if they are damaged,
@@ -83,12 +69,12 @@ static void history_ring_make_room(struct history_ring *ring, uint64_t n)
 {
     uint64_t first = first_of(ring), end = ring->end;
     while (end + n - first > ring->size) {
-        const struct mark *mark = sound_mark_at(ring, first);
+        const struct history_mark *mark = sound_mark_at(ring, first);
         first = mark ? first + mark->size : end;
     }
-    /* Before anything is written over them. */
+    /* Before anything is written over them: for who is killed now, and who reads meanwhile. */
     set_first(ring, first);
-    atomic_signal_fence(memory_order_seq_cst);
+    atomic_thread_fence(memory_order_release);
 }
 
 /* The pages that are gone are zero: what new entries follow must not be found there. */
@@ -102,7 +88,7 @@ static void forget_what_was_cut(struct history_ring *ring)
 
 void *history_ring_room(struct history_ring *ring, size_t n)
 {
-    size_t size = (sizeof(struct mark) + n + 7) / 8 * 8;
+    uint64_t size = history_mark_size(n);
     if (!ring->head || size > ring->size / 4) {
         return NULL;
     }
@@ -111,26 +97,34 @@ void *history_ring_room(struct history_ring *ring, size_t n)
     history_ring_make_room(ring, skipped + size);
     forget_what_was_cut(ring); /* after a look at the head, which notices that */
     if (skipped > 0) {
-        *mark_at(ring, end) = (struct mark){(uint32_t)skipped, FILLER};
+        struct history_mark *filler = mark_at(ring, end);
+        filler->size = (uint32_t)skipped;
+        filler->length = HISTORY_FILLER;
         offset = 0;
     }
     ring->next = end + skipped;
     ring->next_end = ring->next + size;
-    struct mark *mark = (void *)(ring->bytes + offset);
-    *mark = (struct mark){(uint32_t)size, (uint32_t)n};
+    struct history_mark *mark = (void *)(ring->bytes + offset);
+    mark->size = (uint32_t)size;
+    mark->length = (uint32_t)n;
     return mark + 1;
 }
 
 void history_ring_add(struct history_ring *ring)
 {
+    struct history_mark *mark = mark_at(ring, ring->next);
+    mark->serial = ring->added + 1;
+    mark->checksum = history_mark_sum(mark);
     ring->last = ring->next;
     set_end(ring, ring->next_end); /* after all that was written */
+    set_added(ring, mark->serial);
 }
 
 void history_ring_drop_last(struct history_ring *ring)
 {
     if (ring->head && ring->last != HISTORY_NONE) {
-        set_end(ring, ring->last);
+        /* Its place stays, for who has read up to there. */
+        mark_at(ring, ring->last)->length = HISTORY_WITHDRAWN;
         ring->last = HISTORY_NONE;
     }
 }
@@ -138,7 +132,7 @@ void history_ring_drop_last(struct history_ring *ring)
 bool history_ring_next(
     const struct history_ring *ring, uint64_t *positionp, const void **bytesp, size_t *np)
 {
-    const struct mark *mark;
+    const struct history_mark *mark;
     if (!ring->head) {
         return false;
     }
@@ -157,7 +151,7 @@ bool history_ring_next(
             return false;
         }
         *positionp += mark->size;
-    } while (mark->length == FILLER);
+    } while (!has_good_entry(mark));
     *bytesp = mark + 1;
     *np = mark->length;
     return true;
@@ -173,24 +167,45 @@ uint64_t history_ring_end(const struct history_ring *ring)
     return ring->head ? ring->end : 0;
 }
 
+static uint64_t serial_of(const void *bytes)
+{
+    return ((const struct history_mark *)bytes - 1)->serial;
+}
+
+uint64_t history_ring_overwritten(const struct history_ring *ring)
+{
+    uint64_t position = 0;
+    const void *oldest;
+    size_t n;
+    bool is_any = history_ring_next(ring, &position, &oldest, &n);
+    return is_any ? serial_of(oldest) - 1 : ring->added;
+}
+
 /* ---- what was found ---- */
 
-/* The entries follow one another from the first to the end. */
+/* The entries follow one another from the first to the end. The last store of .added may be
+ * missing: a killed berthd has not made it. */
 static bool is_sound(struct history_ring *ring)
 {
     uint64_t at = atomic_load_explicit(&ring->head->first, memory_order_relaxed);
-    uint64_t end = ring->end;
-    if (!are_bounds(ring, at, end)) {
+    uint64_t end = ring->end, serial = 0;
+    if (!history_are_bounds(at, end, ring->size)) {
         return false;
     }
     while (at < end) {
-        const struct mark *mark = sound_mark_at(ring, at);
+        const struct history_mark *mark = sound_mark_at(ring, at);
         if (!mark) {
             return false;
         }
-        ring->last = mark->length == FILLER ? ring->last : at;
+        if (has_good_entry(mark)) {
+            ring->last = at;
+            serial = mark->serial;
+        } else if (mark->length != HISTORY_FILLER) {
+            serial++; /* damaged or withdrawn, it has had one */
+        }
         at += mark->size;
     }
+    ring->added = serial > ring->added ? serial : ring->added;
     return true;
 }
 
@@ -200,6 +215,7 @@ static bool file_is_ours(
 {
     off_t size;
     return own_file_is_ours(fd, &size) &&
+        head->checksum == history_head_sum(head) &&
         memcmp(head->magic, wanted->magic, sizeof head->magic) == 0 &&
         head->layout == wanted->layout &&
         memcmp(head->boot_id, wanted->boot_id, sizeof head->boot_id) == 0 &&
@@ -208,6 +224,30 @@ static bool file_is_ours(
 }
 
 /* ---- the file ---- */
+
+static void copy_entries(struct history_ring *ring, const struct history_ring *old)
+{
+    const void *bytes;
+    uint64_t position = 0;
+    size_t n;
+    while (history_ring_next(old, &position, &bytes, &n)) {
+        void *room = history_ring_room(ring, n);
+        if (room) {
+            memcpy(room, bytes, n);
+            ring->added = serial_of(bytes) - 1;
+            history_ring_add(ring);
+        }
+    }
+    set_added(ring, old->added);
+}
+
+/* The same file, for who may only read it. -1: without /proc. */
+static int open_to_be_read(int fd)
+{
+    char path[sizeof "/proc/self/fd/" + 16];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
 
 /* fd -1: anonymous. False with errno. */
 static bool map(struct history_ring *ring, int fd, size_t size)
@@ -223,16 +263,31 @@ static bool map(struct history_ring *ring, int fd, size_t size)
     ring->size = size;
     ring->last = HISTORY_NONE;
     if (fd >= 0) {
+        ring->reader_fd = open_to_be_read(fd);
         sigbus_guard_add(memory, HISTORY_HEAD_BYTES + size, &was_cut);
     }
+    ring->id = ring->head->id;
     ring->end = atomic_load_explicit(&ring->head->end, memory_order_relaxed);
+    ring->added = atomic_load_explicit(&ring->head->added, memory_order_relaxed);
     return true;
 }
 
-static void history_ring_begin(struct history_ring *ring, const struct history_head *wanted)
+static uint64_t new_id(void)
+{
+    uint64_t id = 0;
+    ssize_t n = getrandom(&id, sizeof id, 0);
+    return n == (ssize_t)sizeof id ? id : 0; /* berthd has not started without random numbers */
+}
+
+/* It continues the old one, if there is one. */
+static void history_ring_begin(struct history_ring *ring, const struct history_head *wanted,
+    const struct history_ring *old)
 {
     *ring->head = *wanted;
     ring->head->size = ring->size;
+    ring->head->id = ring->id = old->head ? old->id : new_id();
+    ring->head->checksum = history_head_sum(ring->head);
+    copy_entries(ring, old);
 }
 
 /* False if there is no file with entries that can be trusted. */
@@ -251,20 +306,6 @@ static bool open_old(
     return is_ours;
 }
 
-static void copy_entries(struct history_ring *ring, const struct history_ring *old)
-{
-    const void *bytes;
-    uint64_t position = 0;
-    size_t n;
-    while (history_ring_next(old, &position, &bytes, &n)) {
-        void *room = history_ring_room(ring, n);
-        if (room) {
-            memcpy(room, bytes, n);
-            history_ring_add(ring);
-        }
-    }
-}
-
 /* A file of its own name until all is in it. Returns an errno. */
 static int make_file(struct history_ring *ring, const char *path,
     const struct history_head *wanted, const struct history_ring *old, size_t size)
@@ -281,8 +322,7 @@ static int make_file(struct history_ring *ring, const char *path,
         own_file_discard(path);
         return error;
     }
-    history_ring_begin(ring, wanted);
-    copy_entries(ring, old);
+    history_ring_begin(ring, wanted, old);
     if (!own_file_install(path)) {
         error = errno;
         history_ring_close(ring);
@@ -290,14 +330,27 @@ static int make_file(struct history_ring *ring, const char *path,
     return error;
 }
 
-static void make_anonymous(struct history_ring *ring, const struct history_head *wanted,
+/* Whoever gets a descriptor of it cannot open it again to write. -1: none. */
+static int memory_file(size_t size)
+{
+    int fd = memfd_create("berth-history", MFD_CLOEXEC);
+    if (fd >= 0 && (fchmod(fd, 0600) < 0 || ftruncate(fd, (off_t)size) < 0)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* A file in memory, or at least memory. */
+static void make_in_memory(struct history_ring *ring, const struct history_head *wanted,
     const struct history_ring *old, size_t size)
 {
-    if (!map(ring, -1, size)) {
+    int fd = memory_file(HISTORY_HEAD_BYTES + size);
+    if (!(fd >= 0 && map(ring, fd, size)) && !map(ring, -1, size)) {
         abort(); /* as base/memory.c does */
     }
-    history_ring_begin(ring, wanted);
-    copy_entries(ring, old);
+    own_file_close(fd);
+    history_ring_begin(ring, wanted, old);
 }
 
 static size_t rounded(size_t size)
@@ -310,10 +363,10 @@ void history_ring_open(struct history_ring *ring, const char *path, const char *
     uint64_t layout, size_t size)
 {
     struct history_head wanted = {.layout = layout};
-    struct history_ring old = {0};
+    struct history_ring old = {.reader_fd = -1};
     memcpy(wanted.magic, magic, sizeof magic);
     strncpy(wanted.boot_id, boot_id, sizeof wanted.boot_id - 1);
-    *ring = (struct history_ring){0};
+    *ring = (struct history_ring){.reader_fd = -1};
     if (size == 0) {
         unlink(path);
         return;
@@ -326,7 +379,7 @@ void history_ring_open(struct history_ring *ring, const char *path, const char *
     }
     int error = make_file(ring, path, &wanted, &old, rounded(size));
     if (error != 0) {
-        make_anonymous(ring, &wanted, &old, rounded(size));
+        make_in_memory(ring, &wanted, &old, rounded(size));
     }
     ring->error = error;
     history_ring_close(&old);
@@ -338,6 +391,7 @@ void history_ring_close(struct history_ring *ring)
     if (ring->head) {
         cut_unguard((char *)ring->head);
         munmap(ring->head, HISTORY_HEAD_BYTES + ring->size);
+        own_file_close(ring->reader_fd);
     }
-    *ring = (struct history_ring){.last = HISTORY_NONE};
+    *ring = (struct history_ring){.last = HISTORY_NONE, .reader_fd = -1};
 }

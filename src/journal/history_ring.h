@@ -4,38 +4,36 @@
  * An entry is added by one store of eight bytes: a process killed before it leaves the entries that
  * were there. The file's space is allocated, so a store cannot fail; if somebody cuts the file
  * meanwhile (sigbus_guard.h), its entries are gone, and new ones end with the process. A file that
- * is not ours alone, of another boot, or damaged is replaced by a new one. Without space or a
- * directory the memory is anonymous: the entries then end with the process. */
+ * is not ours alone, of another boot, or whose entries cannot be told apart is replaced by a new
+ * one. Without space or a directory it is a file in memory, which ends with the process.
+ *
+ * Each entry has a serial, by which who reads the file knows what is missing. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "journal/history_layout.h"
 
-enum {
-    HISTORY_HEAD_BYTES = 4096, /* of the file; the ring follows */
-    HISTORY_MIN_BYTES = 65536,
-    HISTORY_BOOT_ID_BYTES = 64,
-};
+#include <stddef.h>
 
 #define HISTORY_NONE UINT64_MAX /* no position */
-
-struct history_head;
 
 struct history_ring {
     struct history_head *head; /* NULL: there is no history */
     char *bytes; /* behind the head */
     size_t size; /* of these */
+    uint64_t id;
     uint64_t end; /* where the newest entry ends; what becomes of the file does not move it */
+    uint64_t added; /* its serial; 0: there has been none */
     uint64_t last; /* where the newest entry begins, or HISTORY_NONE */
     uint64_t next, next_end; /* where the entry that is being made begins and ends */
+    int reader_fd; /* the file, to be read only; -1: there is none */
     bool was_cut; /* somebody has cut the file meanwhile: the entries before that are gone */
-    int error; /* errno: why the memory is anonymous; 0: it is the file's */
+    int error; /* errno: why it is a file in memory; 0: it is the one of that path */
 };
 
 /* One at a time for each path. `size` in bytes, rounded up to pages and to HISTORY_MIN_BYTES; 0:
- * without a history; an earlier file goes. Of a file of another size the newest entries are kept.
- * `boot_id` has fewer than HISTORY_BOOT_ID_BYTES bytes. `layout`: which form entries have. */
+ * without a history; an earlier file goes. Of a file of another size the newest entries are kept,
+ * with their serials. `boot_id` has fewer than HISTORY_BOOT_ID_BYTES bytes. `layout`: which form
+ * entries have. */
 void history_ring_open(struct history_ring *ring, const char *path, const char *boot_id,
     uint64_t layout, size_t size);
 void history_ring_close(struct history_ring *ring);
@@ -50,10 +48,13 @@ void history_ring_drop_last(struct history_ring *ring);
 
 /* Walks the entries, oldest first: *positionp begins at 0. False at the end. `*bytesp` is good
  * until an entry is added. Between two calls anything may happen: entries that have gone are left
- * out. Damaged bytes end the walk: entries from there to the present end are gone. */
+ * out, and so are damaged ones. Damage by which entries cannot be told apart ends the walk: those
+ * from there to the present end are gone. */
 bool history_ring_next(
     const struct history_ring *ring, uint64_t *positionp, const void **bytesp, size_t *np);
 /* Whether no entry from that position on has gone. */
 bool history_ring_has(const struct history_ring *ring, uint64_t position);
 /* Where that walk ends now. */
 uint64_t history_ring_end(const struct history_ring *ring);
+/* How many entries have made room for newer ones. */
+uint64_t history_ring_overwritten(const struct history_ring *ring);

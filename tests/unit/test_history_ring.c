@@ -1,4 +1,5 @@
-/* test_history_ring.c - the newest entries survive a process, and nothing else does. */
+/* test_history_ring.c - the newest entries survive a process, and nothing else does; and no damage
+ * shows as an entry. */
 #include "journal/history_ring.h"
 
 #include "scratch.h"
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -90,6 +92,28 @@ static unsigned oldest(void)
     return next_number(&position);
 }
 
+/* The serials of the entries are first ... last. */
+static void expect_serials(uint64_t first, uint64_t last)
+{
+    const void *bytes;
+    uint64_t position = 0;
+    size_t n;
+    while (history_ring_next(&ring, &position, &bytes, &n)) {
+        const struct history_mark *mark = (const struct history_mark *)bytes - 1;
+        cr_expect_eq(mark->serial, first, "%lu instead of %lu", mark->serial, first);
+        first++;
+    }
+    cr_expect_eq(first, last + 1);
+    cr_expect_eq(ring.added, last);
+}
+
+static void damage_file(size_t at, const void *bytes, size_t n)
+{
+    int fd = open("history", O_WRONLY | O_CLOEXEC);
+    cr_assert_eq(pwrite(fd, bytes, n, (off_t)at), (ssize_t)n);
+    close(fd);
+}
+
 TestSuite(history_ring, .init = begin, .fini = end);
 
 Test(history_ring, the_next_process_finds_all)
@@ -161,7 +185,73 @@ Test(history_ring, the_newest_is_taken_back)
 Test(history_ring, an_entry_is_at_most_a_quarter)
 {
     cr_expect_null(history_ring_room(&ring, SIZE / 4));
-    cr_expect_not_null(history_ring_room(&ring, SIZE / 4 - 8));
+    cr_expect_not_null(history_ring_room(&ring, SIZE / 4 - sizeof(struct history_mark)));
+}
+
+/* ---- serials ---- */
+
+Test(history_ring, serials_go_on_for_ever)
+{
+    expect_serials(1, 3);
+    for (unsigned i = 4; i < 1000; i++) {
+        add(i, 500);
+        if (i % 100 == 0) {
+            open_again(SIZE);
+        }
+    }
+    expect_serials(oldest(), 999);
+    cr_expect_eq(history_ring_overwritten(&ring), oldest() - 1);
+}
+
+Test(history_ring, what_is_taken_back_keeps_its_serial)
+{
+    uint64_t end = ring.end;
+    history_ring_drop_last(&ring);
+    cr_expect_eq(ring.end, end, "who reads meanwhile would miss it");
+    open_again(SIZE);
+    cr_expect_eq(ring.added, 3);
+    add(4, 10);
+    cr_expect_eq(ring.added, 4);
+    cr_expect_eq(history_ring_overwritten(&ring), 0);
+}
+
+Test(history_ring, another_size_keeps_serials_and_id)
+{
+    uint64_t id = ring.id;
+    for (unsigned i = 4; i < 400; i++) {
+        add(i, 1000);
+    }
+    history_ring_drop_last(&ring);
+    for (size_t size = 4 * SIZE; size > 0; size -= SIZE) {
+        open_again(size);
+        cr_expect_eq(ring.id, id);
+        cr_expect_eq(ring.added, 399);
+        cr_expect_eq(history_ring_overwritten(&ring), oldest() - 1);
+    }
+    open_again(SIZE);
+    cr_expect_eq(ring.added, 399);
+    add(400, 10);
+    cr_expect_eq(ring.added, 400);
+}
+
+Test(history_ring, a_new_one_has_another_id)
+{
+    uint64_t id = ring.id;
+    history_ring_close(&ring);
+    open_of("boot-2", 1, SIZE);
+    cr_expect_neq(ring.id, id);
+    cr_expect_eq(ring.added, 0);
+}
+
+Test(history_ring, serials_go_on_when_no_entry_is_left)
+{
+    const char zeros[64] = "";
+    damage_file(HISTORY_HEAD_BYTES, zeros, sizeof zeros);
+    expect_entries(1, 0);
+    cr_expect_eq(history_ring_overwritten(&ring), 3);
+    open_again(SIZE);
+    add(4, 10);
+    expect_serials(4, 4);
 }
 
 /* Someone reads while entries come. */
@@ -276,6 +366,18 @@ Test(history_ring, a_symbolic_link_is_replaced)
     cr_expect(S_ISREG(status.st_mode));
 }
 
+Test(history_ring, a_damaged_head_begins_a_new_one)
+{
+    for (size_t at = 0; at < offsetof(struct history_head, first); at++) {
+        uint64_t id = ring.id;
+        ((char *)ring.head)[at] ^= 0x10;
+        open_again(SIZE);
+        cr_expect_neq(ring.id, id, "byte %zu", at);
+        expect_entries(1, 0);
+        add(1, 10);
+    }
+}
+
 /* Walks all entries, within bounds. Returns how many there are. */
 static unsigned walk(void)
 {
@@ -289,13 +391,6 @@ static unsigned walk(void)
         cr_assert_lt(n++, (unsigned)SIZE / 8);
     }
     return n;
-}
-
-static void damage_file(size_t at, const void *bytes, size_t n)
-{
-    int fd = open("history", O_WRONLY | O_CLOEXEC);
-    cr_assert_eq(pwrite(fd, bytes, n, (off_t)at), (ssize_t)n);
-    close(fd);
 }
 
 /* Whatever the bytes are, they are read within bounds, and the walk ends. */
@@ -316,6 +411,39 @@ Test(history_ring, damage_is_survived)
         history_ring_close(&ring);
     }
     free(bytes);
+}
+
+/* Of the entry that is in the middle: neither the others go, nor their serials. */
+Test(history_ring, a_damaged_entry_is_left_out)
+{
+    const size_t size_1 = history_mark_size(100);
+    for (size_t i = 0; i < sizeof(uint64_t) * 2 + 7; i++) {
+        size_t at = size_1 + offsetof(struct history_mark, checksum) + i;
+        ring.bytes[at] ^= 0x10;
+        for (unsigned again = 0; again < 2; again++) {
+            uint64_t position = 0;
+            cr_expect_eq(next_number(&position), 1);
+            cr_expect_eq(next_number(&position), 3, "byte %zu", at);
+            cr_expect_eq(position, ring.end);
+            open_again(SIZE);
+            cr_expect_eq(ring.added, 3);
+        }
+        ring.bytes[at] ^= 0x10;
+        expect_entries(1, 3);
+    }
+}
+
+Test(history_ring, behind_a_damaged_entry_serials_go_on)
+{
+    ring.bytes[ring.end - 1] ^= 0x10;
+    ring.bytes[ring.end - 300] ^= 0x10;
+    ring.head->added = 1; /* as if killed before that store */
+    open_again(SIZE);
+    expect_entries(1, 2);
+    cr_expect_eq(ring.added, 3);
+    cr_expect_eq(ring.last, history_mark_size(100), "the newest good one");
+    add(4, 10);
+    cr_expect_eq(ring.added, 4);
 }
 
 /* Whatever somebody writes there: each loop ends, and new entries come. */
@@ -354,6 +482,53 @@ Test(history_ring, what_is_damaged_hides_nothing_new, .timeout = 5)
     expect_entries(4, 4);
 }
 
+/* ---- for who reads it ---- */
+
+/* There is a descriptor by which nobody can write or cut it. */
+static void expect_to_be_read(void)
+{
+    struct history_head head;
+    struct stat status;
+    size_t size = HISTORY_HEAD_BYTES + ring.size;
+    cr_assert_eq(fstat(ring.reader_fd, &status), 0);
+    cr_expect_eq(status.st_size, size);
+    cr_expect_eq(status.st_mode & 0777, 0600, "others may open it again");
+    cr_assert_eq(pread(ring.reader_fd, &head, sizeof head, 0), sizeof head);
+    cr_expect_eq(head.id, ring.id);
+    cr_expect_eq(head.added, ring.added);
+    cr_expect_lt(pwrite(ring.reader_fd, &head, 1, 0), 0);
+    cr_expect_lt(ftruncate(ring.reader_fd, 0), 0);
+    cr_expect_eq(mmap(NULL, size, PROT_WRITE, MAP_SHARED, ring.reader_fd, 0), MAP_FAILED);
+}
+
+Test(history_ring, a_reader_gets_a_descriptor)
+{
+    expect_to_be_read();
+    open_again(SIZE);
+    expect_to_be_read();
+    open_again(2 * SIZE);
+    expect_to_be_read();
+}
+
+static unsigned open_descriptors(void)
+{
+    unsigned n = 0;
+    for (int fd = 0; fd < 256; fd++) {
+        n += fcntl(fd, F_GETFD) >= 0;
+    }
+    return n;
+}
+
+Test(history_ring, descriptors_do_not_grow_in_number)
+{
+    unsigned before = open_descriptors();
+    for (size_t i = 0; i < 6; i++) {
+        open_again(i % 3 * SIZE);
+    }
+    open_again(SIZE);
+    cr_expect_eq(open_descriptors(), before);
+}
+
 /* ---- without a file ---- */
 
 static void limit_file_size(rlim_t bytes)
@@ -370,6 +545,7 @@ Test(history_ring, without_a_directory_it_is_in_memory)
     cr_expect_eq(ring.error, ENOENT);
     add(1, 10);
     expect_entries(1, 1);
+    expect_to_be_read();
 }
 
 Test(history_ring, without_space_it_is_in_memory)
