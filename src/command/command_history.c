@@ -42,6 +42,10 @@ static bool add_head(
     if (is_any) {
         text_add_number_key(out, "since", wall_milliseconds(oldest.ended_at, moment));
     }
+    uint64_t overwritten = history_ring_overwritten(&history->server->history->ring);
+    if (overwritten > 0) {
+        text_add_number_key(out, "overwritten", overwritten);
+    }
     text_add(out, "\n");
     return true;
 }

@@ -8,6 +8,7 @@
 #include "conn/command_call.h"
 #include "conn/conn.h"
 #include "database/fleet_sessions.h"
+#include "record/history.h"
 #include "status/answer_lines.h"
 #include "status/database_line.h"
 #include "status/metric_rows.h"
@@ -66,6 +67,8 @@ static void add_daemon(struct text *out, const struct server *server, nanosecond
     add_connections(out, server);
     metrics_histogram(out, METRIC_DAEMON_turn, &no_labels, &server->counts.turn);
     metrics_value(out, METRIC_DAEMON_journal_bytes, &no_labels, journal_bytes(server));
+    metrics_value(out, METRIC_DAEMON_history_overwritten, &no_labels,
+        history_ring_overwritten(&server->history->ring));
     metrics_time(
         out, METRIC_DAEMON_uptime, &no_labels, microseconds(now - server->started_at));
     metrics_value(

@@ -8,12 +8,13 @@ import time
 import pytest
 
 from conftest import read_line
-from daemon_help import event, held, held_with_proof, refused, waits
+from daemon_help import event, held, held_with_proof, keys, refused, waits
 from history_help import history, last
 from lines import until
 from lost_help import after_restart, held_over_a_kill, restart, sleeper
 from test_history_log import lines
 from test_history_origin import long_enough
+from test_metrics import answer, value
 
 CONFIG = """grace = 50ms
 [lock deploy]
@@ -205,6 +206,38 @@ def test_its_file_is_cut_while_berthd_runs(daemon, client, directory):
         assert history(client) == [], n
         client.request("release " + held(client, "acquire deploy"))
         assert len(history(client)) == 1, n
+
+
+def test_what_has_made_room_is_counted(berthd):
+    """Also over a restart, and one with a longer history."""
+    daemon, n = berthd("history = 64K\n" + CONFIG), 600
+    client = daemon.client()
+    assert value(answer(client), "history_overwritten_total") == 0
+    assert "overwritten" not in client.lines("history")[0]
+    for i in range(n):
+        client.request("release " + held(client, f"acquire deploy reason={i}"))
+    for size in "64K", "64K", "128K":
+        entries = history(client)
+        assert 100 < len(entries) < n and entries[0]["reason"] == str(n - len(entries))
+        assert int(keys(client.lines("history")[0].split())["overwritten"]) == n - len(entries)
+        assert value(answer(client), "history_overwritten_total") == n - len(entries)
+        daemon.configure(f"history = {size}\n" + CONFIG)
+        client = after_restart(daemon, "kill")
+
+
+def test_a_damaged_entry_is_left_out(daemon, client, directory):
+    """While berthd runs, and over a restart."""
+    for i in range(5):
+        client.request("release " + held(client, f"acquire deploy reason=reason-{i}"))
+    content = (directory / "s.history").read_bytes()
+    with (directory / "s.history").open("r+b") as file:
+        file.seek(content.index(b"reason-2"))
+        file.write(b"x")
+    for _ in range(2):
+        assert [entry["reason"] for entry in history(client)] == [f"reason-{i}" for i in (0, 1, 3, 4)]
+        client = after_restart(daemon, "kill")
+    client.request("release " + held(client, "acquire deploy reason=reason-5"))
+    assert [entry["reason"] for entry in history(client)] == [f"reason-{i}" for i in (0, 1, 3, 4, 5)]
 
 
 def test_none_is_kept(daemon, client, directory):

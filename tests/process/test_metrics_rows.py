@@ -22,7 +22,7 @@ ROWS = {
     "granted_total": STEPS, "denied_total": STEPS, "ended_total": STEPS, "limit": STEPS, "held": STEPS,
     "waiting": STEPS, "free": STEPS, "instances": STEPS, "requests_total": STEPS,
     "requests_refused_total": STEPS, "connections_total": STEPS, "connections": STEPS, "draining": STEPS,
-    "followers": STEPS,
+    "followers": STEPS, "history_overwritten_total": "test_history_lasts.py",
     "reclaimed_total": "test_reclaimed", "connections_refused_total": REFUSED,
     "unit_seconds_total": "test_times_of_a_lease", "wait_seconds": "test_times_of_a_lease",
     "hold_seconds": "test_times_of_a_lease", "oldest_wait_seconds": "test_times_of_a_lease",
