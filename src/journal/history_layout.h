@@ -1,5 +1,5 @@
 /* history_layout.h - what the bytes of a history's file mean: to berthd, which writes them
- * (history_ring.h), and to who reads them meanwhile. Pure.
+ * (history_ring.h), and to who reads them meanwhile (history_reader.h). Pure.
  *
  *   head page | ring
  *
@@ -18,6 +18,8 @@ enum {
     HISTORY_MIN_BYTES = 65536,
     HISTORY_BOOT_ID_BYTES = 64,
 };
+
+#define HISTORY_MAGIC "berth history 1"
 
 struct history_head {
     char magic[16];

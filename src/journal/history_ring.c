@@ -13,8 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char magic[16] = "berth history 1";
-
 static volatile sig_atomic_t was_cut; /* the file of the one ring */
 
 /* ---- entries ---- */
@@ -72,7 +70,8 @@ static void history_ring_make_room(struct history_ring *ring, uint64_t n)
         const struct history_mark *mark = sound_mark_at(ring, first);
         first = mark ? first + mark->size : end;
     }
-    /* Before anything is written over them: for who is killed now, and who reads meanwhile. */
+    /* Before anything is written over them: for who is killed now, and for who reads meanwhile
+     * (history_reader.c). */
     set_first(ring, first);
     atomic_thread_fence(memory_order_release);
 }
@@ -362,9 +361,8 @@ static size_t rounded(size_t size)
 void history_ring_open(struct history_ring *ring, const char *path, const char *boot_id,
     uint64_t layout, size_t size)
 {
-    struct history_head wanted = {.layout = layout};
+    struct history_head wanted = {.magic = HISTORY_MAGIC, .layout = layout};
     struct history_ring old = {.reader_fd = -1};
-    memcpy(wanted.magic, magic, sizeof magic);
     strncpy(wanted.boot_id, boot_id, sizeof wanted.boot_id - 1);
     *ring = (struct history_ring){.reader_fd = -1};
     if (size == 0) {

@@ -7,7 +7,7 @@
  * is not ours alone, of another boot, or whose entries cannot be told apart is replaced by a new
  * one. Without space or a directory it is a file in memory, which ends with the process.
  *
- * Each entry has a serial, by which who reads the file knows what is missing. */
+ * Each entry has a serial, by which who reads the file (history_reader.h) knows what is missing. */
 #pragma once
 
 #include "journal/history_layout.h"
