@@ -340,6 +340,7 @@ RIGHTS = {
     "owner": ["no", "yes", "yes (3)", "yes", "yes", "yes"],
     "admin": ["no", "no", "yes", "yes", "yes", "yes"],
     "daemon admin": ["no", "no", "no", "yes", "yes", "yes"],
+    "history user": ["no", "no", "no", "no", "yes", "yes"],
 }
 
 

@@ -12,6 +12,7 @@
 
 static const char *const right_words[] = {
     [RIGHT_ANYONE] = "anyone",
+    [RIGHT_HISTORY] = "history user",
     [RIGHT_USE] = "use",
     [RIGHT_OWNER] = "owner",
     [RIGHT_RESOURCE_ADMIN] = "admin",

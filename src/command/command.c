@@ -42,6 +42,7 @@ static bool may_try(struct call *call)
 /* Checks made before the function runs. A right without a row would crash: a test looks. */
 static bool (*const right_checks[])(struct call *call) = {
     [RIGHT_ANYONE] = may_try,
+    [RIGHT_HISTORY] = call_keeps_history,
     [RIGHT_USE] = may_try,
     [RIGHT_OWNER] = may_try,
     [RIGHT_RESOURCE_ADMIN] = may_administer_resource,
@@ -74,10 +75,11 @@ static void log_if_it_changes_something(const struct call *call, bool refused)
 static bool outlives_conn(const struct conn *conn, const struct request *request)
 {
     bool is_by_once = request->command == COMMAND_cancel && request->keys[KEY_INDEX_once];
+    enum right right = command_table[request->command].right;
     return request->command == COMMAND_acquire
         ? request->keys[KEY_INDEX_pid] || request->keys[KEY_INDEX_ttl]
         : is_by_once ? !LIST_EMPTY(&conn->client.leases)
-                     : command_table[request->command].right != RIGHT_ANYONE;
+                     : right != RIGHT_ANYONE && right != RIGHT_HISTORY;
 }
 
 /* An answer that begins with "error CODE". */

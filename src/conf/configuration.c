@@ -43,6 +43,7 @@ struct conf *conf_free(struct conf *conf)
     id_set_deinit(&conf->admin_groups);
     id_set_deinit(&conf->view_users);
     id_set_deinit(&conf->view_groups);
+    free(conf->history_user);
     free(conf->socket);
     free(conf->include);
     free(conf->path);

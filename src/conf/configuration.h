@@ -17,6 +17,7 @@ struct conf {
     bool gives_socket, gives_socket_mode; /* whether the file gives them */
     struct id_set admin_users, admin_groups; /* besides root and the daemon's own uid */
     struct id_set view_users, view_groups; /* see everything, and change nothing */
+    char *history_user; /* as given: a name, or a numeric id; there may be no such user */
     uint32_t max_clients; /* UNBOUNDED: as many as the open-file limit allows */
     struct user_bounds user_bounds;
     uint32_t max_requests_per_second; /* of one uid; UNBOUNDED if not set */

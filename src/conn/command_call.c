@@ -280,3 +280,17 @@ bool call_administers_daemon(struct call *call)
 {
     return answer_right(call, call_may(call, rights_daemon, NULL), NULL);
 }
+
+bool call_keeps_history(struct call *call)
+{
+    const struct daemon_admins *admins = &call->server->admins;
+    const struct credentials asker = {.uid = call->conn->client.uid};
+    if (rights_history(&asker, admins, NULL)) {
+        return true;
+    }
+    if (call_awaits_name(call, asker.uid)) {
+        return false;
+    }
+    const char *name = user_names_find(&call->server->user_names, asker.uid, call->now);
+    return answer_right(call, rights_history(&asker, admins, name), NULL);
+}

@@ -37,9 +37,9 @@ bool call_awaits_name(struct call *call, uint32_t uid);
 /* What the log will say about the request; NULL: nothing. */
 struct request_log *call_log(const struct call *call);
 
-/* RIGHT_RESOURCE_ADMIN (for the first argument) and RIGHT_DAEMON_ADMIN are checked before the
- * function is called. RIGHT_USE and RIGHT_OWNER depend on what the function finds: it calls these,
- * which, except call_may(), answer with an error if the right is missing. */
+/* RIGHT_RESOURCE_ADMIN (for the first argument), RIGHT_DAEMON_ADMIN and RIGHT_HISTORY are checked
+ * before the function is called. RIGHT_USE and RIGHT_OWNER depend on what the function finds: it
+ * calls these, which, except call_may(), answer with an error if the right is missing. */
 bool call_may(struct call *call, rights_function *may, const struct rights *rights);
 bool call_may_use(struct call *call, const struct definition *definition, const char *name);
 bool call_may_administer(
@@ -49,6 +49,8 @@ bool call_owns(struct call *call, const struct lease *lease);
 bool call_owns_of(
     struct call *call, uint32_t uid, const struct definition *definition, const char *name);
 bool call_administers_daemon(struct call *call);
+/* RIGHT_HISTORY. False without an answer: the request is held back for the user's name. */
+bool call_keeps_history(struct call *call);
 /* Whether the user administers each resource of the lease, whoever owns it; gives no answer. */
 bool call_administers(struct call *call, const struct lease *lease);
 

@@ -36,6 +36,7 @@ struct traffic {
     struct { /* conn_output.c: what is not sent yet */
         struct text text;
         struct long_answer *longer; /* ANSWER_LONG: makes the rest */
+        int passed; /* a descriptor that goes with .text, which is not empty; 0: none */
         nanoseconds stalled_since; /* the peer is behind, and has taken nothing since; else 0 */
     } out;
     struct parked *parked; /* ANSWER_PARKED */
@@ -89,6 +90,9 @@ static inline bool conn_is_closed(const struct conn *conn)
 /* ---- conn_output.c: where answers and events go ---- */
 
 struct text *conn_answers(struct conn *conn);
+/* The descriptor, which stays open, goes with the answers that are not sent yet. Those that are
+ * sent together have it once. */
+void conn_pass_descriptor(struct conn *conn, int fd);
 /* They are held back while a long answer is being sent, or a change made by the connection is being
  * stored. */
 struct text *conn_events(struct conn *conn);

@@ -74,6 +74,29 @@ void conn_unblock(struct conn *conn)
     conn_mark_dirty(conn);
 }
 
+void conn_pass_descriptor(struct conn *conn, int fd)
+{
+    conn_traffic(conn)->out.passed = fd;
+}
+
+/* As send(), with the descriptor that is to be passed: it goes with the first byte. */
+static ssize_t send_with_descriptor(const struct conn *conn, const struct text *output)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
+                     .cmsg_level = SOL_SOCKET,
+                     .cmsg_type = SCM_RIGHTS}};
+    struct iovec bytes = {.iov_base = output->bytes, .iov_len = output->length};
+    const struct msghdr message = {.msg_iov = &bytes,
+        .msg_iovlen = 1,
+        .msg_control = &control,
+        .msg_controllen = sizeof control};
+    memcpy(CMSG_DATA(&control.header), &conn->traffic->out.passed, sizeof(int));
+    return sendmsg(conn->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 /* The socket has taken the first `n` bytes, not all of them. */
 static void keep_rest(struct conn *conn, size_t n)
 {
@@ -86,7 +109,9 @@ static void keep_rest(struct conn *conn, size_t n)
 static void conn_send_output(struct conn *conn)
 {
     struct text *output = &conn->traffic->out.text;
-    ssize_t n = send(conn->fd, output->bytes, output->length, MSG_DONTWAIT | MSG_NOSIGNAL);
+    ssize_t n = conn->traffic->out.passed > 0
+        ? send_with_descriptor(conn, output)
+        : send(conn->fd, output->bytes, output->length, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n < 0 && !is_full_now(errno)) {
         conn_handle_event(conn, CONN_WRITE_FAILED);
         conn_drop_output(conn);
@@ -94,6 +119,7 @@ static void conn_send_output(struct conn *conn)
     }
     if (n > 0) {
         conn->traffic->out.stalled_since = 0; /* and from now on, if it is still behind */
+        conn->traffic->out.passed = 0;
     }
     if (n == (ssize_t)output->length) {
         output->length = 0;
@@ -205,6 +231,7 @@ void conn_drop_output(struct conn *conn)
 {
     end_long(conn);
     text_deinit(&conn->traffic->out.text);
+    conn->traffic->out.passed = 0;
     conn->traffic->out.stalled_since = 0;
     conn->out.is_full = false;
 }

@@ -1,5 +1,7 @@
 #include "core/rights.h"
 
+#include <string.h>
+
 static bool set_has(const struct id_set *set, uint32_t id)
 {
     for (size_t i = 0; i < set->n; i++) {
@@ -43,6 +45,15 @@ bool rights_see(const struct credentials *credentials, const struct daemon_admin
 {
     return rights_admin_of(credentials, admins, rights) ||
         is_named(credentials, admins->view_users, admins->view_groups);
+}
+
+bool rights_history(
+    const struct credentials *credentials, const struct daemon_admins *admins, const char *name)
+{
+    uint64_t id;
+    bool is_id = number_parse(admins->history_user, UINT32_MAX, &id) && id == credentials->uid;
+    return credentials->uid == 0 || credentials->uid == admins->own_uid || is_id ||
+        (name && strcmp(name, admins->history_user) == 0);
 }
 
 static bool is_denied(const struct credentials *credentials, const struct rights *rights)

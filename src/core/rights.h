@@ -15,11 +15,13 @@ struct credentials {
 };
 
 /* Root, the daemon's own uid, and the users and groups of [daemon] admin-users, admin-groups.
- * Besides, those of view-users and view-groups, who may look as an admin does. */
+ * Besides, those of view-users and view-groups, who may look as an admin does, and who keeps the
+ * history. */
 struct daemon_admins {
     uid_t own_uid;
     const struct id_set *users, *groups;
     const struct id_set *view_users, *view_groups;
+    const char *history_user; /* a name, or a numeric id */
 };
 
 bool rights_admin_of_daemon(
@@ -30,6 +32,10 @@ bool rights_admin_of(const struct credentials *credentials, const struct daemon_
 /* May see what leases on this resource hide from others: its admins, and who sees everything. */
 bool rights_see(const struct credentials *credentials, const struct daemon_admins *admins,
     const struct rights *rights);
+/* May have what is kept of all leases that are over: root, the daemon's own user, and the history
+ * user. `name` is the user's; NULL: it has none, or is not known. */
+bool rights_history(
+    const struct credentials *credentials, const struct daemon_admins *admins, const char *name);
 /* May take units: anyone, if the resource allows nobody in particular; and its admins. Deny
  * overrides allow, except for an admin of the daemon: a denied admin of the resource may administer
  * it, but not use it. While the groups are not known, a user whom one of them might deny is

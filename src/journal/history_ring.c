@@ -171,6 +171,14 @@ static uint64_t serial_of(const void *bytes)
     return ((const struct history_mark *)bytes - 1)->serial;
 }
 
+int history_ring_reader_fd(const struct history_ring *ring)
+{
+    struct stat status;
+    bool is_whole = ring->reader_fd >= 0 && fstat(ring->reader_fd, &status) == 0 &&
+        (uint64_t)status.st_size == HISTORY_HEAD_BYTES + ring->size;
+    return is_whole ? ring->reader_fd : -1;
+}
+
 uint64_t history_ring_overwritten(const struct history_ring *ring)
 {
     uint64_t position = 0;

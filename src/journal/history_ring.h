@@ -56,5 +56,8 @@ bool history_ring_next(
 bool history_ring_has(const struct history_ring *ring, uint64_t position);
 /* Where that walk ends now. */
 uint64_t history_ring_end(const struct history_ring *ring);
+/* The file, for who may only read it (history_reader.h); the ring keeps it open. -1: there is none,
+ * or somebody has cut it. */
+int history_ring_reader_fd(const struct history_ring *ring);
 /* How many entries have made room for newer ones. */
 uint64_t history_ring_overwritten(const struct history_ring *ring);

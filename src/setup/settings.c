@@ -58,6 +58,7 @@ static struct daemon_admins admins_of(const struct conf *conf)
         .groups = &conf->admin_groups,
         .view_users = &conf->view_users,
         .view_groups = &conf->view_groups,
+        .history_user = conf->history_user,
     };
 }
 

@@ -72,6 +72,7 @@ enum command_index {
 /* 0 is no right, so that a test finds a forgotten column. */
 enum right {
     RIGHT_ANYONE = 1,
+    RIGHT_HISTORY, /* root, the daemon's own uid and its history-user: they see all */
     RIGHT_USE, /* allow-users and allow-groups of each named resource */
     RIGHT_OWNER, /* the lease's uid, or an admin of its resources */
     RIGHT_RESOURCE_ADMIN, /* an admin of the resource named first, or of the daemon */

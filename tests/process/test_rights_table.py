@@ -19,7 +19,8 @@ pytestmark = needs_root
 # No accounts exist for these: a uid and a gid need no name to have rights.
 STRANGER, OWNER, RESOURCE_ADMIN, DAEMON_ADMIN, DENIED_ADMIN, ROOT = 60001, 60002, 60003, 60004, 60005, 0
 VIEWER, MEMBER, VIEWING = 60006, 60007, 60101  # sees everything; a member of the group that does
-EVERYBODY = {STRANGER, OWNER, RESOURCE_ADMIN, DAEMON_ADMIN, DENIED_ADMIN, VIEWER, MEMBER, ROOT}
+HISTORY = 60008
+EVERYBODY = {STRANGER, OWNER, RESOURCE_ADMIN, DAEMON_ADMIN, DENIED_ADMIN, VIEWER, MEMBER, HISTORY, ROOT}
 ADMINS = {RESOURCE_ADMIN, DAEMON_ADMIN, DENIED_ADMIN, ROOT}
 DAEMON_ADMINS = {DAEMON_ADMIN, ROOT}
 
@@ -28,6 +29,7 @@ admin-users = {RESOURCE_ADMIN} {DENIED_ADMIN}
 deny-users = {DENIED_ADMIN} {DAEMON_ADMIN} 0
 """
 CONFIG = f"""admin-users = {DAEMON_ADMIN}
+history-user = {HISTORY}
 view-users = {VIEWER}
 view-groups = {VIEWING}
 [semaphore s]
@@ -48,6 +50,7 @@ TABLE = {
     "version": (["version"], EVERYBODY),
     "status": (["status", "status one", "status lease={waiting}"], EVERYBODY),
     "history": (["history", "history s since=1000 user=0", "history lease=1"], EVERYBODY),
+    "ring": (["ring"], {HISTORY, ROOT}),
     "why": (["why s", "why one:1 p", "why lease={held}", "why lease={waiting}"], EVERYBODY),
     "metrics": (["metrics", "metrics from=1", "metrics database=x"], EVERYBODY),
     "acquire": (["acquire s wait=0", "acquire s:2 holder=x ttl=1ms wait=0"],
@@ -91,7 +94,7 @@ def test_the_table_is_whole():
 def test_the_manual_has_the_same_table():
     """Without the file's rules about use. Its columns: a user, the lease's owner, an admin of the
     resource, one of the daemon, root, the daemon's own user."""
-    columns = [STRANGER, OWNER, RESOURCE_ADMIN, DAEMON_ADMIN, ROOT, DAEMON_ADMIN]
+    columns = [STRANGER, OWNER, RESOURCE_ADMIN, DAEMON_ADMIN, ROOT, ROOT]
     text = re.search(r"^# RIGHTS\n(.*?)^# ", (SOURCE / "doc/man/berthd.8.scd").read_text(), re.M | re.S).group(1)
     rows = {word: re.findall(r"^:- (\w+)", cells, re.M)
             for words, cells in re.findall(r"^\|< (.*)\n((?::- .*\n)+)", text, re.M)

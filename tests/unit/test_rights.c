@@ -119,6 +119,27 @@ Test(rights, who_may_do_what)
     }
 }
 
+static bool keeps_history(uid_t uid, const char *name, const char *history_user)
+{
+    const struct credentials who = {.uid = uid};
+    struct daemon_admins admins = with_viewers;
+    admins.users = &only_alice;
+    admins.history_user = history_user;
+    return rights_history(&who, &admins, name);
+}
+
+Test(rights, who_gets_the_whole_history)
+{
+    cr_expect(keeps_history(ROOT, NULL, "keeper"));
+    cr_expect(keeps_history(OWN, NULL, "keeper"));
+    cr_expect(keeps_history(BOB, "keeper", "keeper"));
+    cr_expect(keeps_history(BOB, NULL, "1002"));
+    cr_expect_not(keeps_history(BOB, NULL, "keeper"));
+    cr_expect_not(keeps_history(BOB, "keepers", "keeper"));
+    cr_expect_not(keeps_history(BOB, "bob", "10021"));
+    cr_expect_not(keeps_history(ALICE, "alice", "keeper"), "neither an admin nor a viewer");
+}
+
 /* ---- what is shown of leases ---- */
 
 static bool sees_what_the_context_says(void *context, const struct rights *rights)

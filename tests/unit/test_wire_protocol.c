@@ -199,6 +199,7 @@ Test(requests, the_documented_ones)
         "drain wait=1",
         "undrain",
         "reload",
+        "ring",
         "found",
         "found database=licences",
         "upgrade",
