@@ -51,6 +51,7 @@ TABLE = {
     "status": (["status", "status one", "status lease={waiting}"], EVERYBODY),
     "history": (["history", "history s since=1000 user=0", "history lease=1"], EVERYBODY),
     "ring": (["ring"], {HISTORY, ROOT}),
+    "sees": (["sees user=1", "sees user=0 groups=1,2"], {HISTORY, ROOT}),
     "why": (["why s", "why one:1 p", "why lease={held}", "why lease={waiting}"], EVERYBODY),
     "metrics": (["metrics", "metrics from=1", "metrics database=x"], EVERYBODY),
     "acquire": (["acquire s wait=0", "acquire s:2 holder=x ttl=1ms wait=0"],

@@ -200,6 +200,7 @@ Test(requests, the_documented_ones)
         "undrain",
         "reload",
         "ring",
+        "sees user=1000 groups=100,1000",
         "found",
         "found database=licences",
         "upgrade",
