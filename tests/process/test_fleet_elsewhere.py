@@ -48,6 +48,10 @@ def test_why_of_what_another_host_holds(redis_server, hosts):
         assert re.fullmatch(r"it ends after (59m5\ds|1h00m) at the latest: max-hold", sentences[1]), sentences
         assert sentences[2:] == [f"on {os.uname().nodename}, berthctl why {lease} says what else ends it"]
     assert b.berthctl("why", key).stdout.startswith(f"lease {key} of night, ")
+    sentences = told(client_of(b), "etl:2")[1]  # by the other host's max-hold, and the time that a stop takes
+    assert re.search(r" has held 1 unit of etl for \ds, and ends after (59m5\ds|1h00m) at the latest: max-hold$",
+                     sentences[2]), sentences
+    assert re.search(r" is unknown: .*, after (59m5\ds|1h0\dm) at the latest: max-hold$", sentences[-1]), sentences
     assert told(client_of(a), key)[0] == {"is": "held", "lease": lease}  # its own
 
 
