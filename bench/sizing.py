@@ -241,8 +241,8 @@ def listing(bench):
             units[key.split("/")[1]] = int(unit)
         rows = []
         for i in range(5000):
-            claims = "crowd 1 %d %d" % (i + 1, units[str(i)])
-            rows.append((i, "held", 0, i + 1, 1000, 1000, "", INFO, claims, "crowd 100000 0", 0))
+            claim = ("crowd", "crowd", 1, 100000, 0, i + 1, units[str(i)])
+            rows.append((i, "held", 0, i + 1, 1000, 1000, "", INFO, 1, *claim, 0))
 
         def list_all(simulation):
             for at in range(0, 5000, 100):
