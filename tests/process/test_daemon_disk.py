@@ -505,17 +505,6 @@ def test_the_end_does_not_wait_for_ever(daemon, disk):
     assert daemon.client().request("pause b") == "ok"
 
 
-def test_the_end_of_an_idle_berthd_does_not_wait_for_ever(daemon, disk):
-    """It stores which numbers it has not used."""
-    with disk.shut(WRITE) as gate:
-        daemon.signal(signal.SIGTERM)
-        gate.wait()
-        daemon.stop()
-    assert "exiting without waiting for the disk, which does not respond" in said(daemon)
-    daemon.start()
-    assert daemon.client().request("pause b") == "ok"
-
-
 # ---- reloads ----
 
 
