@@ -4,11 +4,13 @@
 #include "admission/server.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/words.h"
 #include "core/fleet.h"
 #include "database/client_events.h"
-#include "database/database_log.h"
+#include "database/down_reasons.h"
 #include "database/fleet_journal.h"
 #include "database/session_name.h"
+#include "log/log.h"
 #include "record/history.h"
 #include "record/lease_log.h"
 #include "record/log_subject.h"
@@ -30,7 +32,9 @@ struct member {
     struct link *link; /* NULL before fleet_start() */
     struct link_info info; /* of the server, as last heard; its address is "" before that */
     enum { MEMBER_UNTRIED, MEMBER_READY, MEMBER_DOWN } state; /* DOWN: and this was logged */
-    struct database_log log;
+    const char *name; /* the database's */
+    struct down_reasons down_reasons; /* that were logged */
+    bool was_in_grace; /* as the log says */
     nanoseconds sent_until; /* the deadline that clients have */
     nanoseconds due_at; /* when its session has something to do by itself */
     bool is_touched; /* something has happened to it in this turn */
@@ -62,6 +66,63 @@ struct session *fleet_session(struct fleet *fleet, uint8_t database)
     return touch(fleet, database)->session;
 }
 
+/* ---- what the log says: when it comes and goes, and its graces; nothing twice ---- */
+
+static struct log_subject subject_of(const struct member *member, const char *event)
+{
+    return (struct log_subject){.event = event, .database = member->name};
+}
+
+static void log_connected(struct member *member, const struct link_info *info)
+{
+    const struct log_subject subject = subject_of(member, "connected");
+    member->down_reasons = (struct down_reasons){.n_reasons = 0};
+    log_message_on(LOG_LEVEL_INFO, &subject, "database %s: connected to %s%s at %s", member->name,
+        link_info_kind(info), link_info_version(info), info->address);
+    if (info->warning[0]) {
+        log_message_on(LOG_LEVEL_WARNING, &subject, "database %s: %s", member->name, info->warning);
+    }
+}
+
+static void log_down(struct member *member, const char *why, bool refused)
+{
+    if (down_reasons_add(&member->down_reasons, why)) {
+        const struct log_subject subject = subject_of(member, "down");
+        log_message_on(LOG_LEVEL_ERROR, &subject, "database %s: %s: %s", member->name,
+            refused ? "refused" : "cannot be reached", why);
+    }
+}
+
+static void log_notices(struct member *member)
+{
+    const struct log_subject subject = subject_of(member, "notice");
+    const char *notice;
+    while ((notice = session_take_notice(member->session))) {
+        log_message_on(LOG_LEVEL_WARNING, &subject, "database %s: %s", member->name, notice);
+    }
+}
+
+static void log_grace(struct member *member)
+{
+    const struct session_view view = session_look(member->session);
+    bool is_in_grace = view.grace_until != NEVER;
+    if (is_in_grace == member->was_in_grace || view.state != SESSION_UP) {
+        return;
+    }
+    member->was_in_grace = is_in_grace;
+    const struct log_subject subject = subject_of(member, "grace");
+    if (is_in_grace) {
+        char left[16];
+        age_format(left, sizeof left, milliseconds(view.grace_until - clock_now()) + 999);
+        log_message_on(LOG_LEVEL_WARNING, &subject,
+            "database %s: it is new or has lost its data: nothing new is granted for %s%s%s",
+            member->name, left, view.is_new ? "; if it never held anything: berthctl found " : "",
+            view.is_new ? member->name : "");
+    } else {
+        log_message_on(LOG_LEVEL_INFO, &subject, "database %s: its grace has ended", member->name);
+    }
+}
+
 /* ---- what the link brings ---- */
 
 static void end_turn(struct member *member)
@@ -77,7 +138,7 @@ static void on_ready(void *context, const struct link_info *info)
     struct member *member = context;
     member->info = *info;
     member->state = MEMBER_READY;
-    database_log_connected(&member->log, info);
+    log_connected(member, info);
     session_connected(member->session, clock_now());
     end_turn(member);
 }
@@ -122,7 +183,7 @@ static void on_taken(
 static void on_down(void *context, const char *why, bool refused)
 {
     struct member *member = context;
-    database_log_down(&member->log, why, refused);
+    log_down(member, why, refused);
     member->state = MEMBER_DOWN;
     session_disconnected(member->session, why, clock_now());
     link_spread(member->link, session_spread(member->session, clock_now()));
@@ -181,17 +242,6 @@ static void send_deadlines(struct member *member)
     }
 }
 
-static void log_news(struct member *member)
-{
-    const char *notice;
-    while ((notice = session_take_notice(member->session))) {
-        database_log_notice(&member->log, notice);
-    }
-    const struct session_view view = session_look(member->session);
-    database_log_grace(&member->log, &view);
-    database_log_slow(&member->log, &view);
-}
-
 static void end_turn_of(struct member *member)
 {
     member->is_touched = false;
@@ -204,7 +254,8 @@ static void end_turn_of(struct member *member)
     if (why && member->state == MEMBER_READY) {
         link_fail(member->link, why);
     }
-    log_news(member);
+    log_notices(member);
+    log_grace(member);
     send_deadlines(member);
     send_calls(member);
     fleet_write_down(member->server->fleet_journal, member->database);
@@ -277,7 +328,9 @@ void fleet_use_tls(struct fleet *fleet, uint8_t database, struct tls_context *tl
     struct member *member = &fleet->members[database - 1];
     if (database <= fleet->n && member->link) {
         link_use_tls(member->link, tls);
-        database_log_certificates(&member->log);
+        const struct log_subject subject = subject_of(member, "certificates");
+        log_message_on(LOG_LEVEL_INFO, &subject,
+            "database %s: its certificates were read again, for new connections", member->name);
     }
 }
 
@@ -351,7 +404,7 @@ static void member_init(
         .server = server,
         .database = database,
         .is_touched = true,
-        .log = {.name = settings->name},
+        .name = settings->name,
     };
     const struct session_options options = {
         .core = server->core,

@@ -158,7 +158,6 @@ struct session_view {
     unsigned layout; /* of the data, as far as known */
     nanoseconds ttl; /* the database's */
     nanoseconds good_until; /* 0: never */
-    nanoseconds slow_renewal; /* took so long: since then they are slow; 0: they are not */
     nanoseconds grace_until; /* the database's; NEVER: none */
     bool is_new; /* that grace is its first, and as far as known nobody has had leases there */
     uint64_t incarnation;

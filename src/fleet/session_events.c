@@ -244,6 +244,17 @@ static bool is_listed(const struct session *session)
         TAILQ_EMPTY(&session->leases.entries[ENTRY_LISTING]);
 }
 
+static void tell_slow(struct session *session, nanoseconds took, nanoseconds most)
+{
+    char took_text[24], most_text[24];
+    duration_format(took_text, sizeof took_text, took);
+    duration_format(most_text, sizeof most_text, most);
+    session_say(session,
+        "Redis, or the way to it, is slow: a renewal took %s, more than %s "
+        "(berthctl hosts shows how fast it answers)",
+        took_text, most_text);
+}
+
 /* The trouble is over when none has been slow for a whole ttl. */
 static void note_time_taken(struct session *session, nanoseconds took)
 {
@@ -251,11 +262,16 @@ static void note_time_taken(struct session *session, nanoseconds took)
     if (renewal->times) {
         metric_observe(renewal->times, METRIC_LATENCIES, microseconds(took));
     }
-    if (took > timing_slow_renewal(session->tenure.ttl)) {
-        renewal->slow_took = renewal->slow_took != 0 ? renewal->slow_took : took;
+    nanoseconds most = timing_slow_renewal(session->tenure.ttl);
+    if (took > most) {
+        if (!renewal->is_slow) {
+            tell_slow(session, took, most);
+        }
+        renewal->is_slow = true;
         renewal->slow_at = session->now;
-    } else if (session->now - renewal->slow_at >= session->tenure.ttl) {
-        renewal->slow_took = 0;
+    } else if (renewal->is_slow && session->now - renewal->slow_at >= session->tenure.ttl) {
+        session_say(session, "it is not slow any more: no renewal was for a whole ttl");
+        renewal->is_slow = false;
     }
 }
 

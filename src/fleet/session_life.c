@@ -225,7 +225,6 @@ struct session_view session_look(const struct session *session)
         .layout = session->layout,
         .ttl = session->tenure.ttl,
         .good_until = session->tenure.good_until,
-        .slow_renewal = session->renewal.slow_took,
         .grace_until = session->grace_until,
         .is_new = session->is_new && session->grace_until != NEVER,
         .incarnation = session->tenure.incarnation,

@@ -177,7 +177,7 @@ struct session_renewal {
     nanoseconds hello_at; /* a grace has begun: the session renews then, to be told so; NEVER */
     bool is_wanted; /* at once */
     struct metric_histogram *times; /* or NULL */
-    nanoseconds slow_took; /* that with which renewals became slow; 0: they are not */
+    bool is_slow; /* as was told to operators */
     nanoseconds slow_at; /* the last slow one was answered */
 };
 

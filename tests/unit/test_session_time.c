@@ -431,18 +431,22 @@ static void renew_in(double span)
 Test(session_time, a_slow_renewal_is_a_trouble_until_all_of_a_ttl_were_quick)
 {
     renew_in(0.5);
-    cr_expect_eq(view()->slow_renewal, 0);
+    NOTICE("");
     renew_in(0.501);
-    cr_expect_eq(view()->slow_renewal, seconds(0.501));
+    NOTICE("Redis, or the way to it, is slow: a renewal took 501ms, more than 500ms "
+           "(berthctl hosts shows how fast it answers)");
     renew_in(2);
-    cr_expect_eq(view()->slow_renewal, seconds(0.501), "the first one counts");
+    NOTICE("");
     nanoseconds slow_at = now;
-    while (view()->slow_renewal != 0) {
+    const char *said = "";
+    while (said[0] == '\0') {
         renew_in(0);
+        said = notice();
     }
+    EXPECT(said, "it is not slow any more: no renewal was for a whole ttl");
     cr_expect(now - slow_at >= seconds(30) && now - slow_at < seconds(36));
     renew_in(0.7);
-    cr_expect_eq(view()->slow_renewal, seconds(0.7), "another trouble");
+    cr_expect(strstr(notice(), "a renewal took 700ms"), "another trouble");
 }
 
 Test(session_time, times_count_from_the_send)
