@@ -78,7 +78,7 @@ static bool is_undone(const struct undone *undone, uint64_t call)
 
 /* A host that has had an answer which was undone must notice, whatever it calls. One whose session
  * the data do not have, as it ended or began since, says hello anyway: also if it has begun again
- * and has not had the answer yet. */
+ * and has not had the answer yet. Where a key was missing then, all of it begins from the start. */
 static void check_notice(struct fleet *fleet, const struct packet *packet,
     const struct before *before, bool was_broken_off)
 {
@@ -175,7 +175,7 @@ void server_execute(struct fleet *fleet, const struct packet *packet, struct tex
     size_t argc = split(packet, argv, lengths);
     const struct before before = {
         .epoch = record(fleet, "epoch"),
-        .has_session = has_session(fleet, &fleet->hosts[packet->host]),
+        .has_session = is_whole(fleet) && has_session(fleet, &fleet->hosts[packet->host]),
     };
     redis->now = WALL_CLOCK +
         (clock_at(&fleet->server.clock, fleet->now) + fleet->server.clock_offset) / 1000;
