@@ -24,8 +24,8 @@ function make.gone()
         if before == 'left' then
             return nil
         end
-        local n, names = match(before, '^(%d+) (.*)$')
-        return {n = tonumber(n), names = split(names, ',')}
+        local n, names = match(before, '^(%d+) (.*)$') -- nil: another layout's words
+        return {n = tonumber(n or 0), names = split(names or '', ',')}
     end
 
     local function text_of_losses(losses)
@@ -57,7 +57,7 @@ function make.gone()
         ask('ZREMRANGEBYSCORE', '-inf', text_of(db.clock - SHOWN_FOR))
         local oldest = ask('ZRANGE', '0', -2 - MAX_GONE)
         if #oldest > 0 then
-            ask('ZREM', unpack(oldest))
+            ask('ZREM', unpack(oldest, 1, min(#oldest, MAX_GONE))) -- later calls remove the others
         end
         return entry
     end
@@ -65,7 +65,8 @@ function make.gone()
     -- The other daemons log it.
     local function tell(entries)
         if #entries > 0 then
-            publish('all', format('gone %d\t%s', #entries, table.concat(entries, '\t', 1, min(#entries, MAX_TOLD))))
+            pcall(publish, 'all', format('gone %d\t%s', #entries,
+                table.concat(entries, '\t', 1, min(#entries, MAX_TOLD))))
         end
     end
 
