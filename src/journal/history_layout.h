@@ -77,5 +77,7 @@ static inline bool history_mark_fits(
     bool is_size = length == HISTORY_FILLER ? size >= 8
         : length == HISTORY_WITHDRAWN       ? size >= sizeof(struct history_mark)
                                             : size == history_mark_size(length);
-    return is_size && size % 8 == 0 && size <= left && size <= end - position;
+    bool is_filler = length == HISTORY_FILLER;
+    return is_size && size % 8 == 0 && size <= left && size <= end - position &&
+        (is_filler || size <= ring_size / 4); /* no entry is larger: history_ring_room() */
 }
