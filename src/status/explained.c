@@ -345,7 +345,9 @@ static void take_listed(struct explained *lease, const struct fleet_resource *re
     struct part *part = &lease->parts[lease->n++];
     bool is_pool = fleet_is_pool(&scene->rows->rows[resource->row]);
     struct unit_list units = {.max = UNITS_BYTES};
+    bool is_hidden = lease->row.line.hidden; /* by a resource before: what one hides, none shows */
     lease_row_fill_listed(&lease->row, fields, resource, scene);
+    lease->row.line.hidden |= is_hidden;
     text_add(&units.text, "");
     if (lease->row.line.is_held) {
         unit_list_add_all(&units, fleet_field(fields, HOLDER_UNITS), is_pool);
