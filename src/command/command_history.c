@@ -83,7 +83,9 @@ static bool take_keys(struct call *call, struct ended_filter *filter)
     filter->has_lease = lease;
     const char *wrong = since && !number_parse(since, NEVER / 1000000, &milliseconds) ? "since"
         : user && !number_parse(user, UINT32_MAX, &uid)                               ? "user"
-        : lease && !remote_parse_own(call->server, lease, &filter->lease)             ? "lease"
+        : lease && !remote_is_elsewhere(call->server, lease) &&
+                !remote_parse_own(call->server, lease, &filter->lease)
+            ? "lease"
                                                                                       : NULL;
     if (wrong) {
         call_refuse(call, CODE_BAD_VALUE, wrong);
@@ -117,12 +119,12 @@ void command_history(struct call *call)
 {
     const struct request *request = call->request;
     const char *lease = request->keys[KEY_INDEX_lease];
-    if (lease && remote_is_elsewhere(call->server, lease)) {
-        remote_look_up(call, lease, answer_whose);
-        return;
-    }
     struct history_answer asked = {.answer = {.kind = &history_kind}, .server = call->server};
     if (!take_keys(call, &asked.filter) || !call_check_asked_names(call)) {
+        return;
+    }
+    if (lease && remote_is_elsewhere(call->server, lease)) {
+        remote_look_up(call, lease, answer_whose);
         return;
     }
     struct history_answer *history = memory_new(sizeof *history);

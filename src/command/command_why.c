@@ -341,7 +341,7 @@ static void why_names(struct call *call)
 static void refuse_unlisted(const struct elsewhere *elsewhere, struct text *out)
 {
     if (elsewhere->database != 0) {
-        answer_error_saying(out, CODE_UNKNOWN, "%s: this host's file has none of its resources",
+        answer_error_saying(out, CODE_KIND, "%s: this host's file has none of its resources",
             elsewhere->key);
     } else if (elsewhere->host[0]) {
         answer_error_saying(out, CODE_UNKNOWN,

@@ -114,7 +114,7 @@ def test_what_this_hosts_file_does_not_have(redis_server, hosts):
     assert " has held slot 0 of etl for " in sentences[0] and "gpus" not in sentences[0]
     assert "this host's file does not have 1 of its resources" in sentences
     unseen = f"{key.split('/')[0]}/{other}"
-    assert refusal(b, f"why {unseen}") == ("unknown", f"{unseen}: this host's file has none of its resources")
+    assert refusal(b, f"why {unseen}") == ("kind", f"{unseen}: this host's file has none of its resources")
 
 
 @needs_root
