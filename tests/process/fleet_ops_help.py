@@ -1,9 +1,12 @@
 """For the tests of what operators see and do in fleet scope."""
 
+import time
+
 import pytest
 
 from daemon_help import connect_as, event
 from fleet_help import redis_section
+from lines import DEADLINE
 from lost_help import asked_until
 
 RESOURCES = """
@@ -42,11 +45,12 @@ def pair(redis_server, hosts):
 
 
 def without_deadlines(client):
-    """Without the events that come with every renewal."""
+    """Without the events that come with every renewal; these put no deadline off."""
     next_line = client.line
 
-    def line(*args):
-        while (answer := next_line(*args)).startswith("* deadline "):
+    def line(timeout=DEADLINE):
+        end = time.monotonic() + timeout
+        while (answer := next_line(max(end - time.monotonic(), 0))).startswith("* deadline "):
             pass
         return answer
 
