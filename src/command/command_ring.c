@@ -35,7 +35,6 @@ struct sees_answer {
     struct server *server;
     struct credentials who;
     gid_t *gids; /* of .who; owned */
-    bool has_head; /* the first line is made */
 };
 
 static bool may_see(const struct sees_answer *sees, const struct rights *rights)
@@ -75,12 +74,9 @@ static bool command_sees_make_piece(
     struct long_answer *answer, const struct answer_moment *moment, struct text *out, size_t enough)
 {
     struct sees_answer *sees = container_of(answer, struct sees_answer, answer);
-    (void)enough; /* in one piece: between two, a reload could move a definition past `next` */
-    if (!sees->has_head && !add_head(sees, out)) {
-        return false;
-    }
-    sees->has_head = true;
-    for (size_t i = 0; i < moment->n_definitions; i++) {
+    (void)enough; /* one piece: a reload between two could hide a definition from both */
+    bool has_more = add_head(sees, out);
+    for (size_t i = 0; has_more && i < moment->n_definitions; i++) {
         add_definition(sees, &moment->definitions[i], out);
     }
     return false;
