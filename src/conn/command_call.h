@@ -49,7 +49,7 @@ bool call_owns(struct call *call, const struct lease *lease);
 bool call_owns_of(
     struct call *call, uint32_t uid, const struct definition *definition, const char *name);
 bool call_administers_daemon(struct call *call);
-/* RIGHT_HISTORY. False without an answer: the request is held back for the user's name. */
+/* RIGHT_HISTORY. False: an error is the answer, or the request is held back for the user's name. */
 bool call_keeps_history(struct call *call);
 /* Whether the user administers each resource of the lease, whoever owns it; gives no answer. */
 bool call_administers(struct call *call, const struct lease *lease);
