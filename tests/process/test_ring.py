@@ -102,7 +102,7 @@ def test_nobody_writes_to_it(berthd, directory, has_file):
 
 @needs_root
 def test_by_name(directory, sanitizer_reports):
-    """The name of who asks is looked up, and nobody else waits; a name service that hangs means no."""
+    """berthd looks up the asker's name, and others need not wait. While the name service hangs, it refuses."""
     gate = Gate(directory / "gate")
     name = pwd.getpwuid(NOBODY).pw_name
     daemon = Berthd(directory, f"history-user = {name}\n" + CONFIG,
