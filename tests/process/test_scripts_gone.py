@@ -173,12 +173,25 @@ def is_nonsense(world):
     world.database.client.zadd(gone_key(world), {"x": 1e15, "1 2 3": 1e15, "": 1e15})
 
 
+def is_too_long(world):
+    """More members than Lua can hand to one command."""
+    score = world.database.clock()
+    world.database.client.zadd(gone_key(world), {f"x{i}": score for i in range(20000)})
+
+
+def has_other_words(world):
+    """A later berthd's, of each session."""
+    database = world.database
+    for name in database.data()["session"]:
+        database.client.hset(database.key["session"], "g:" + name.split(":")[-1], "word")
+
+
 def is_full(world):
     world.database.client.execute_command("CONFIG", "SET", "maxmemory", "1")
 
 
 @pytest.mark.parametrize("way", ["library", "script"])
-@pytest.mark.parametrize("fault", [is_lost, is_of_another_type, is_nonsense, is_full])
+@pytest.mark.parametrize("fault", [is_lost, is_of_another_type, is_nonsense, is_too_long, has_other_words, is_full])
 def test_nothing_hinders_the_release(world, fault, way):
     world.database.ways = (way,)
     a, b = begin(world)
