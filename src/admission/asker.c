@@ -1,24 +1,10 @@
 #include "admission/asker.h"
 
 #include "admission/user_names.h"
-#include "base/memory.h"
 #include "core/lease.h"
 #include "job/process.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-
-bool peer_read(int fd, struct peer *peer)
-{
-    struct ucred credentials;
-    socklen_t size = sizeof credentials;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) < 0) {
-        return false;
-    }
-    *peer = (struct peer){credentials.pid, credentials.uid, credentials.gid};
-    return true;
-}
 
 static bool may_see(void *context, const struct rights *rights)
 {
@@ -72,33 +58,11 @@ void asker_deinit(struct asker *asker)
     free(asker->gids);
 }
 
-/* The supplementary groups, with room for one more. NULL if the kernel does not say. */
-static gid_t *read_groups(int fd, size_t *np)
-{
-    socklen_t size = 0;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &size) < 0 && errno != ERANGE) {
-        return NULL;
-    }
-    gid_t *gids = memory_resize(NULL, size + sizeof *gids, 1);
-    if (size > 0 && getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, gids, &size) < 0) {
-        free(gids);
-        return NULL;
-    }
-    *np = size / sizeof *gids;
-    return gids;
-}
-
 static void look_for_groups(struct asker *asker)
 {
-    struct peer peer;
-    size_t n;
     asker->has_looked = true;
-    asker->gids = peer_read(asker->fd, &peer) ? read_groups(asker->fd, &n) : NULL;
-    if (asker->gids) {
-        asker->gids[n++] = peer.gid;
-        asker->credentials.gids = asker->gids;
-        asker->credentials.n_gids = n;
-    }
+    asker->gids = peer_groups(asker->fd, &asker->credentials.n_gids);
+    asker->credentials.gids = asker->gids;
 }
 
 bool rights_daemon(const struct credentials *credentials, const struct daemon_admins *admins,

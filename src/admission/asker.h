@@ -1,23 +1,13 @@
-/* asker.h - peer credentials of a connection (uid, groups, pid), from the kernel; and its user with
- * their groups, as rights.h needs them, for one turn of the loop. */
+/* asker.h - the user of a connection with their groups, as rights.h needs them, for one turn of the
+ * loop. */
 #pragma once
 
+#include "admission/peer.h"
 #include "base/time.h"
 #include "core/rights.h"
 #include "status/viewer.h"
 
-#include <sys/types.h>
-
 struct user_names;
-
-struct peer {
-    pid_t pid; /* 0 if it is in a PID namespace that we cannot see */
-    uid_t uid;
-    gid_t gid;
-};
-
-/* As of connect(). False if the kernel does not say (errno). */
-bool peer_read(int fd, struct peer *peer);
 
 struct asker {
     int fd; /* the connection's */

@@ -49,8 +49,8 @@ static bool take_lock(struct listener *listener)
         return false;
     }
     if (flock(listener->lock_fd, LOCK_EX | LOCK_NB) < 0) {
-        log_error(errno == EWOULDBLOCK ? "%s: another berthd serves it" : "%s: cannot lock: %m",
-            listener->path);
+        log_error(errno == EWOULDBLOCK ? "%s: another %s serves it" : "%s: %s cannot lock it: %m",
+            listener->path, log_program);
         return false;
     }
     return true;
@@ -185,14 +185,14 @@ static bool set_flags(int fd)
 
 bool inherited_take(struct inherited *inherited)
 {
-    static const char wanted[] = "berthd takes one listening Unix stream socket with a path";
+    static const char wanted[] = "takes one listening Unix stream socket with a path";
     *inherited = (struct inherited){.fd = -1};
     int n = manager_sockets();
     if (n <= 0) {
         return n == 0;
     }
     if (n > 1) {
-        log_error("%d sockets were passed: %s", n, wanted);
+        log_error("%d sockets were passed: %s %s", n, log_program, wanted);
         return false;
     }
     inherited->fd = MANAGER_FIRST_FD;
@@ -201,7 +201,7 @@ bool inherited_take(struct inherited *inherited)
         wrong = strerror(errno);
     }
     if (wrong) {
-        log_error("the socket passed is %s: %s", wrong, wanted);
+        log_error("the socket passed is %s: %s %s", wrong, log_program, wanted);
     }
     return !wrong;
 }
