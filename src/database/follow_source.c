@@ -145,7 +145,8 @@ static bool write_entry(const struct server *server, const struct ended_filter *
         is_asked_by_key(filter, entry) ? record_read(entry->record, entry->record_length) : NULL;
     if (lease && is_asked_by_name(filter, lease)) {
         const struct ended_lease ended = {entry, lease, record_database(lease)};
-        ended_line_write(out, &ended, server->core, moment);
+        ended_line_write(out, &ended, wall_milliseconds(entry->ended_at, moment),
+            viewer_sees_ended(moment->viewer, server->core, lease, entry->hiding));
     }
     bool was_read = lease;
     record_free(lease);

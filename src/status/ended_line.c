@@ -98,10 +98,9 @@ uint64_t ended_waited(const struct ended_lease *ended)
     return milliseconds(until - lease->asked_at);
 }
 
-static void add_times(
-    struct text *out, const struct ended_lease *ended, const struct answer_moment *moment)
+static void add_times(struct text *out, const struct ended_lease *ended, uint64_t ended_at)
 {
-    text_add_number_key(out, "ended", wall_milliseconds(ended->entry->ended_at, moment));
+    text_add_number_key(out, "ended", ended_at);
     ended_line_add_number(out, "held", ended->lease->is_held, ended_held(ended));
     text_add_number_key(out, "waited", ended_waited(ended));
 }
@@ -133,8 +132,8 @@ static void add_details(struct text *out, size_t start, const struct ended_lease
     add_if_it_fits(out, start, "args", ended->entry->origin.args);
 }
 
-void ended_line_write(struct text *out, const struct ended_lease *ended, struct core *core,
-    const struct answer_moment *moment)
+void ended_line_write(
+    struct text *out, const struct ended_lease *ended, uint64_t ended_at, bool with_details)
 {
     const struct history_entry *entry = ended->entry;
     const struct saved_lease *lease = ended->lease;
@@ -147,7 +146,7 @@ void ended_line_write(struct text *out, const struct ended_lease *ended, struct 
     ended_units(out, lease);
     text_add_number_key(out, "uid", lease->uid);
     add_how(out, ended);
-    add_times(out, ended, moment);
+    add_times(out, ended, ended_at);
     text_add_number_key(out, "pid", (uint64_t)lease->pid);
     text_add_key(out, "database", ended->database);
     ended_line_add_number(out, "login", entry->origin.has_login, entry->origin.login);
@@ -156,8 +155,32 @@ void ended_line_write(struct text *out, const struct ended_lease *ended, struct 
     ended_line_add_number(out, "exit", entry->status == HISTORY_EXITED, entry->number);
     ended_line_add_number(out, "signal", entry->status == HISTORY_SIGNALLED, entry->number);
     text_add_key(out, "unseen", entry->was_unseen ? "1" : NULL);
-    if (viewer_sees_ended(moment->viewer, core, lease, entry->hiding)) {
+    if (with_details) {
         add_details(out, start, ended);
     }
     text_add(out, "\n");
+}
+
+/* ---- what everybody may see ---- */
+
+static bool is_plain(const char *word)
+{
+    static const char *const plain[] = {"units", "uid", "how", "code", "ended", "held", "waited",
+        "pid", "database", "login", "by", "by_login", "exit", "signal", "unseen", "host"};
+    size_t n = strcspn(word, "= ");
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
+        if (strncmp(word, plain[i], n) == 0 && plain[i][n] == '\0') {
+            return true;
+        }
+    }
+    return false;
+}
+
+size_t ended_line_plain(const char *line)
+{
+    const char *end = line + strcspn(line, " ");
+    while (*end == ' ' && (end - line == sizeof "ended" - 1 || is_plain(end + 1))) {
+        end += 1 + strcspn(end + 1, " ");
+    }
+    return (size_t)(end - line);
 }

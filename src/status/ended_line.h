@@ -12,9 +12,12 @@ struct ended_lease {
     const char *database; /* its name; NULL: host scope */
 };
 
-/* Appends the line, as the viewer may see it, LF included; it is below LINE_BYTES. */
-void ended_line_write(struct text *out, const struct ended_lease *ended, struct core *core,
-    const struct answer_moment *moment);
+/* Appends the line, LF included; it is below LINE_BYTES. `ended_at`: milliseconds since 1970. The
+ * details come last: viewer_sees_ended(). */
+void ended_line_write(
+    struct text *out, const struct ended_lease *ended, uint64_t ended_at, bool with_details);
+/* How many bytes of such a line, without its LF, come before its details. */
+size_t ended_line_plain(const char *line);
 
 /* How it ended: a code's word, "gone", or "denied" with the code in *codep (else NULL). */
 const char *ended_how(const struct ended_lease *ended, const char **codep);
