@@ -64,6 +64,28 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* Only the newest entry is withdrawn, and before the next one is added: who has found the next one
+ * sees it. If something newer has its place, nobody can know any more. */
+static bool is_last_withdrawn(const struct history_reader *reader)
+{
+    union mark_word mark = {.word = 0};
+    if (reader->has_last && reader->last >= first_of(reader)) {
+        copy_words(&mark.word, reader->bytes + reader->last % reader->size, 1);
+        atomic_thread_fence(memory_order_acquire);
+        mark.word = reader->last >= first_of(reader) ? mark.word : 0;
+    }
+    return reader->was_withdrawn || mark.length == HISTORY_WITHDRAWN;
+}
+
+/* Of one that has been withdrawn: it had a serial. */
+static void note_withdrawn(struct history_reader *reader, const char *from)
+{
+    uint64_t serial;
+    copy_words(&serial, from + offsetof(struct history_mark, serial), 1);
+    reader->n_withdrawn++;
+    reader->was_withdrawn |= serial == reader->serial;
+}
+
 /* What has been copied is an entry, if its checksum is right. */
 static enum look judge(struct history_reader *reader, struct history_copy *copy)
 {
@@ -75,7 +97,15 @@ static enum look judge(struct history_reader *reader, struct history_copy *copy)
     uint64_t wanted = reader->serial + 1, n_damaged = reader->n_damaged;
     uint64_t n_withdrawn = reader->n_withdrawn;
     reader->n_damaged = reader->n_withdrawn = 0;
-    if (mark->serial < wanted) {
+    bool is_last = mark->serial == reader->serial;
+    if (mark->serial < wanted && !is_last) {
+        return LOOK_AGAIN;
+    }
+    uint64_t withdrawn = !is_last && is_last_withdrawn(reader) ? reader->serial : 0;
+    reader->last = reader->position - mark->size;
+    reader->has_last = true;
+    reader->was_withdrawn = false;
+    if (is_last) {
         return LOOK_AGAIN;
     }
     uint64_t n_missing = mark->serial - wanted;
@@ -83,6 +113,7 @@ static enum look judge(struct history_reader *reader, struct history_copy *copy)
     n_damaged = least(n_missing, n_damaged);
     reader->serial = mark->serial;
     *copy = (struct history_copy){.serial = mark->serial,
+        .withdrawn = withdrawn,
         .bytes = mark + 1,
         .n = mark->length,
         .n_damaged = n_damaged,
@@ -119,8 +150,10 @@ static enum look look(struct history_reader *reader, struct history_copy *copy)
         reader->position = end; /* all up to there is lost */
         return LOOK_AGAIN;
     }
+    if (mark.length == HISTORY_WITHDRAWN) {
+        note_withdrawn(reader, reader->bytes + reader->position % reader->size);
+    }
     reader->position += mark.size;
-    reader->n_withdrawn += mark.length == HISTORY_WITHDRAWN;
     return mark.length < HISTORY_WITHDRAWN ? judge(reader, copy) : LOOK_AGAIN;
 }
 
