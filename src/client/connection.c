@@ -95,16 +95,42 @@ bool connection_send(struct connection *connection, const char *line, size_t n)
     return send(connection->fd, line, n, MSG_NOSIGNAL) == (ssize_t)n;
 }
 
-bool connection_read(struct connection *connection)
+static bool take_bytes(struct connection *connection, ssize_t n)
 {
-    if (!linebuf_keep(&connection->lines)) {
-        return false;
-    }
-    ssize_t n = recv(connection->fd, connection->bytes, sizeof connection->bytes, 0);
     if (n < 0) {
         return errno == EAGAIN || errno == EINTR;
     }
     return n > 0 && linebuf_feed(&connection->lines, connection->bytes, (size_t)n);
+}
+
+bool connection_read(struct connection *connection)
+{
+    return linebuf_keep(&connection->lines) &&
+        take_bytes(connection,
+            recv(connection->fd, connection->bytes, sizeof connection->bytes, 0));
+}
+
+bool connection_read_passed(struct connection *connection, int *fdp)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof *fdp)]; /* one: the kernel closes further ones */
+        struct cmsghdr header;
+    } control;
+    struct iovec bytes = {.iov_base = connection->bytes, .iov_len = sizeof connection->bytes};
+    struct msghdr message = {.msg_iov = &bytes,
+        .msg_iovlen = 1,
+        .msg_control = &control,
+        .msg_controllen = sizeof control};
+    *fdp = -1;
+    if (!linebuf_keep(&connection->lines)) {
+        return false;
+    }
+    ssize_t n = recvmsg(connection->fd, &message, MSG_CMSG_CLOEXEC);
+    const struct cmsghdr *passed = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    if (passed && passed->cmsg_level == SOL_SOCKET && passed->cmsg_type == SCM_RIGHTS) {
+        memcpy(fdp, CMSG_DATA(passed), sizeof *fdp);
+    }
+    return take_bytes(connection, n);
 }
 
 static bool is_clean(const char *line, size_t length)

@@ -47,6 +47,8 @@ bool connection_send(struct connection *connection, const char *line, size_t n);
 /* Reads once what is there; ends the life of lines taken before. False if the connection has
  * ended. */
 bool connection_read(struct connection *connection);
+/* The same where a descriptor may come along, which the caller closes; *fdp -1: none has. */
+bool connection_read_passed(struct connection *connection, int *fdp);
 
 /* The next line, good until connection_read(). */
 enum connection_line connection_next(struct connection *connection, char **linep);
