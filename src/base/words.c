@@ -112,6 +112,23 @@ bool range_parse(
     return !dash || (number_parse(dash + 1, max, lastp) && *lastp > *firstp);
 }
 
+bool size_parse(const char *text, uint64_t max, uint64_t *bytesp)
+{
+    static const char suffixes[] = "KMG";
+    char digits[24];
+    size_t n = strcspn(text, suffixes);
+    const char *suffix = text[n] ? strchr(suffixes, text[n]) : NULL;
+    unsigned shift = suffix ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
+    if (n >= sizeof digits || (suffix && text[n + 1] != '\0')) {
+        return false;
+    }
+    memcpy(digits, text, n);
+    digits[n] = '\0';
+    bool is_good = number_parse(digits, max >> shift, bytesp);
+    *bytesp = is_good ? *bytesp << shift : 0;
+    return is_good;
+}
+
 bool signed_number_parse(const char *text, int64_t max, int64_t *valuep)
 {
     bool negative = text[0] == '-';

@@ -29,7 +29,9 @@ bool item_is_valid(const char *item);
 
 /* Strict decimals: no sign, blank, or leading zero. False if malformed or above `max`. */
 bool number_parse(const char *text, uint64_t max, uint64_t *valuep);
-/* The same with an optional minus; the magnitude is at most `max`. */
+/* A number of bytes, or with a suffix that a power of 1024 has: 512K, 2M, 1G. */
+bool size_parse(const char *text, uint64_t max, uint64_t *bytesp);
+/* The same as number_parse() with an optional minus; the magnitude is at most `max`. */
 bool signed_number_parse(const char *text, int64_t max, int64_t *valuep);
 
 /* Of a uint64_t, or of a struct that begins with one: for qsort() and the like. */

@@ -28,25 +28,13 @@ static bool parse_bound(const struct value *value, const char *word)
     return true;
 }
 
-/* Bytes, or with a suffix that a power of 1024 has. */
 static bool parse_size(const struct value *value, const char *word)
 {
-    static const char suffixes[] = "KMG";
-    char digits[16];
-    size_t n = strcspn(word, suffixes);
-    const char *suffix = word[n] ? strchr(suffixes, word[n]) : NULL;
-    unsigned shift = suffix ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
     uint64_t number;
-    if (n >= sizeof digits || (suffix && word[n + 1] != '\0')) {
+    if (!size_parse(word, value->key->max, &number) || number < value->key->min) {
         return false;
     }
-    memcpy(digits, word, n);
-    digits[n] = '\0';
-    if (!number_parse(digits, value->key->max >> shift, &number) ||
-        number << shift < value->key->min) {
-        return false;
-    }
-    *(uint32_t *)value_target(value) = (uint32_t)(number << shift);
+    *(uint32_t *)value_target(value) = (uint32_t)number;
     return true;
 }
 
