@@ -1,0 +1,101 @@
+/* day_file.h - what ended on one day (UTC): a file of SQLite, whose form is SCHEMA in day_file.c.
+ *
+ * One table for scans, and one with the lines to show. The file is ours alone while it is open. It
+ * survives a SIGKILL; a power cut takes what came after the last checkpoint. */
+#pragma once
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum day_result {
+    DAY_DONE,
+    DAY_FAILS, /* no room, no rights, the disk: it may be better later */
+    DAY_IS_DAMAGED, /* or of a form that this version does not know */
+};
+
+enum row_kind { ROW_ENDED = 1, ROW_GAP };
+
+/* Times are milliseconds since 1970. Who reads rows borrows the strings until the next one. */
+struct day_row {
+    int64_t number; /* in the file, from 1 on */
+    enum row_kind kind;
+    int64_t ended, asked; /* of a gap: until and from */
+    int64_t granted; /* 0: nothing was */
+    uint32_t uid;
+    uint16_t hiding; /* struct history_entry */
+    uint64_t lease;
+    const char *how;
+    const char *claims; /* "NAME COUNT,NAME COUNT" */
+    const char *host; /* NULL: this one */
+    const char *line; /* without LF */
+    uint64_t ring, serial; /* 0: not from a ring */
+    char *owned; /* what all strings point into; or NULL */
+};
+
+/* How far a ring has been read. */
+struct ring_state {
+    uint64_t id; /* 0: none has been read */
+    char boot[64]; /* which boot of the host */
+    uint64_t serial;
+    int64_t seen; /* when it was known that there was no more */
+    int64_t ended; /* the time of its last row */
+};
+
+enum day_statement {
+    DAY_BEGIN,
+    DAY_COMMIT,
+    DAY_ADD,
+    DAY_ADD_LINE,
+    DAY_SET_RING,
+    DAY_GET_RING,
+    DAY_TAKE_BACK,
+    DAY_FORWARD,
+    DAY_BACKWARD,
+    DAY_LINE,
+    DAY_NEWEST,
+    DAY_OLDEST_END,
+    N_DAY_STATEMENTS
+};
+
+struct day_file {
+    sqlite3 *database; /* NULL: closed */
+    sqlite3_stmt *statements[N_DAY_STATEMENTS];
+    sqlite3_stmt *scanned; /* the one that day_next() reads */
+    char why[256]; /* of the last result that was not DAY_DONE, in words */
+};
+
+/* Opens it, or makes a new one. Unless it is done, the file is closed. */
+enum day_result day_open(struct day_file *file, const char *path);
+void day_close(struct day_file *file);
+enum day_result day_checkpoint(struct day_file *file);
+
+/* All changes are between these two; one that is not done takes back all since the beginning. The
+ * first one fails if the path does not lead to the file any more. */
+enum day_result day_begin(struct day_file *file);
+enum day_result day_commit(struct day_file *file);
+enum day_result day_add(struct day_file *file, const struct day_row *row);
+enum day_result day_set_ring(struct day_file *file, const struct ring_state *ring);
+/* The row of that entry goes if it is one of the last. */
+enum day_result day_take_back(struct day_file *file, uint64_t ring, uint64_t serial);
+
+/* The ring that was seen last; .id is 0 if the file has none. */
+enum day_result day_get_ring(struct day_file *file, struct ring_state *ring);
+enum day_result day_newest(struct day_file *file, int64_t *numberp); /* 0: there is none */
+enum day_result day_oldest_end(struct day_file *file, int64_t *endedp); /* 0: there is none */
+
+/* Gaps are there whoever or whatever is asked for. */
+struct day_filter {
+    int64_t since, until; /* ended at `since` or later, was asked for before `until` */
+    int64_t uid; /* -1: any */
+    uint64_t lease; /* 0: any */
+};
+
+/* Walks the rows above `above`, up to `upto`. day_next(): *has_rowp false: that was all. Its rows
+ * have no .line: day_line() fetches it. False: it, or the row, is damaged. */
+void day_scan(struct day_file *file, const struct day_filter *filter, int64_t above, int64_t upto,
+    bool backward);
+enum day_result day_next(struct day_file *file, struct day_row *row, bool *has_rowp);
+bool day_line(struct day_file *file, struct day_row *row);
+void day_end_scan(struct day_file *file);

@@ -1,0 +1,45 @@
+/* question.h - `history`, answered piece by piece: rows from the days, oldest first, as the asker
+ * may see them. Each piece goes on behind the row that the one before it came to: no statement
+ * stays open, and days may come and go. */
+#pragma once
+
+#include "base/text.h"
+#include "history/days.h"
+#include "history/sight.h"
+#include "wire/protocol.h"
+
+enum question_stage { QUESTION_BACK, QUESTION_HEAD, QUESTION_FORTH };
+
+/* A row, or the place where one was. */
+struct day_place {
+    char date[DATE_SIZE];
+    int64_t number;
+};
+
+struct question {
+    struct day_filter filter;
+    uint64_t limit; /* the newest ones; 0: all */
+    char **names; /* of resources, or patterns; owned */
+    size_t n_names;
+    uint32_t uid; /* who asks */
+
+    enum question_stage stage;
+    struct day_place at; /* all before it (QUESTION_BACK: behind it) has been looked at */
+    struct day_place end; /* the newest row when it was asked */
+    uint64_t n_found; /* on the way back */
+    struct day_place found; /* before the oldest of those that are wanted */
+    /* Rows that cannot be read. */
+    int64_t step; /* how many are looked at together */
+    unsigned n_lost;
+    int64_t last_ended;
+};
+
+/* Takes what was asked; NULL: a key's value is wrong, *wrongp. `now` in milliseconds since 1970. */
+struct question *question_new(
+    const struct request *request, uint32_t uid, int64_t now, const char **wrongp);
+void question_free(struct question *question); /* accepts NULL */
+/* From here on: all that is written now. */
+void question_begin(struct question *question, struct days *days);
+/* Adds lines until `out` has `enough` bytes, or much has been looked at. False: that was the end. */
+bool question_go_on(struct question *question, struct days *days, const struct sight *sight,
+    struct text *out, size_t enough);

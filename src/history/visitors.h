@@ -1,0 +1,31 @@
+/* visitors.h - who has connected to ask for the history: their lines, and their answers piece by
+ * piece, each in turn. Bounded, whatever they do: how many there are, of one user too, what they
+ * send, and for how long they are silent, or do not read. */
+#pragma once
+
+#include "base/time.h"
+#include "history/berthd_link.h"
+#include "history/question.h"
+
+#include <uv.h>
+
+enum { MAX_VISITORS = 64, MAX_VISITORS_OF_USER = 8 };
+
+struct visitor;
+
+struct visitors {
+    uv_loop_t *loop;
+    struct days *days;
+    struct berthd_link *link;
+    void (*drain_all)(void *context); /* before an answer */
+    void *context;
+    gid_t view_group; /* whose members see all when berthd is down; -1: there is none */
+    uv_poll_t listening;
+    uv_idle_t idle; /* while there is an answer to go on with */
+    struct visitor *list[MAX_VISITORS]; /* owned; NULL: nobody */
+};
+
+void visitors_begin(struct visitors *visitors, int fd);
+/* What a user may see may have come; each second, too: who is silent for too long goes. */
+void visitors_look(struct visitors *visitors);
+void visitors_end(struct visitors *visitors);
