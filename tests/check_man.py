@@ -17,7 +17,8 @@ import sys
 from checking import accepted, carry_out, require, rows_of
 
 srcdir, builddir = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
-PAGES = ["berth.1", "berthctl.1", "berth.conf.5", "berth-protocol.7", "berth-recipes.7", "berthd.8", "berth-web.8"]
+PAGES = ["berth.1", "berthctl.1", "berth.conf.5", "berth-protocol.7", "berth-recipes.7", "berthd.8", "berth-history.8",
+         "berth-web.8"]
 # These are made from a document.
 DOCUMENTS = {"berth-protocol.7": "doc/protocol.md", "berth-recipes.7": "doc/recipes.md"}
 PROGRAMS = {"berth": "berth.1", "berthctl": "berthctl.1", "berthd": "berthd.8"}
@@ -27,6 +28,11 @@ if HAS_WEB:
     PROGRAMS["berth-web"] = "berth-web.8"
 else:
     PAGES.remove("berth-web.8")
+HAS_HISTORY = (builddir / "berth-history").exists()
+if HAS_HISTORY:
+    PROGRAMS["berth-history"] = "berth-history.8"
+else:
+    PAGES.remove("berth-history.8")
 
 
 def require_same(what, page, program):
@@ -240,24 +246,34 @@ def check_options_of_berthd():
     require_same("berthd.8: OPTIONS", page, by_help)
 
 
-def check_berth_web():
-    """Its options, and the keys of its file, which are in conf/berth-web.conf too."""
-    if not HAS_WEB:
-        return
-    by_help = options_of_help(help_of("berth-web"))
-    require_same("berth-web --help", {word[2:] for _, word in by_help}, long_options("src/web/berth_web.c"))
-    page = {key: argument for key, (argument, _) in options_of_page("berth-web.8").items()}
-    require_same("berth-web.8: OPTIONS", page, by_help)
-    keys = set(found("keys", re.findall(r'^    \{"(\w+)", KEY_', code["src/web/web_conf.c"], re.M)))
-    terms = {plain(term).split(" = ")[0] for term, _ in entries(section("berth-web.8", "CONFIGURATION"))}
-    require_same("berth-web.8: CONFIGURATION", terms, keys)
-    sample = (srcdir / "conf/berth-web.conf").read_text()
-    require_same("conf/berth-web.conf", set(re.findall(r"^;(\w+) = ", sample, re.M)), keys)
-    used = {getattr(os, name) for path, text in code.items() if path.startswith(("src/web/", "src/service/"))
+def require_small_daemon(program, room, main, keys):
+    """Its options, and the keys of its file, which are in conf/PROGRAM.conf too."""
+    page = f"{program}.8"
+    by_help = options_of_help(help_of(program))
+    require_same(f"{program} --help", {word[2:] for _, word in by_help}, long_options(main))
+    options = {key: argument for key, (argument, _) in options_of_page(page).items()}
+    require_same(f"{page}: OPTIONS", options, by_help)
+    terms = {plain(term).split(" = ")[0] for term, _ in entries(section(page, "CONFIGURATION"))}
+    require_same(f"{page}: CONFIGURATION", terms, found("keys", keys))
+    sample = (srcdir / f"conf/{program}.conf").read_text()
+    require_same(f"conf/{program}.conf", set(re.findall(r"^;(\w+) = ", sample, re.M)), keys)
+    used = {getattr(os, name) for path, text in code.items() if path.startswith((room, "src/service/"))
             for name in re.findall(r"\b(EX_[A-Z]+)\b", text)}
-    require_same("berth-web.8: EXIT STATUS", set(statuses("berth-web.8")), found("EX_", used) | {0})
-    done = accepted(builddir / "berth-web", re.sub("^;", "", sample, flags=re.M))
-    require(done.returncode == 0, f"conf/berth-web.conf: {done.stderr}")
+    require_same(f"{page}: EXIT STATUS", set(statuses(page)), found("EX_", used) | {0})
+    done = accepted(builddir / program, re.sub("^;", "", sample, flags=re.M))
+    require(done.returncode == 0, f"conf/{program}.conf: {done.stderr}")
+
+
+def check_berth_web():
+    if HAS_WEB:
+        require_small_daemon("berth-web", "src/web/", "src/web/berth_web.c",
+                           set(re.findall(r'^    \{"(\w+)", KEY_', code["src/web/web_conf.c"], re.M)))
+
+
+def check_berth_history():
+    if HAS_HISTORY:
+        require_small_daemon("berth-history", "src/history/", "src/history/berth_history.c",
+                           set(re.findall(r'^    \{"(\w+)", set_', code["src/history/history_conf.c"], re.M)))
 
 
 def check_options_in_other_documents():
@@ -290,7 +306,7 @@ def range_of(described, kind, maximum):
 
 def check_names():
     """Words that are bold and look like a key or a code are one."""
-    known = {row[0] for row in rows("conf")} | {row[0] for row in rows("code")} | {"berth-web", "finish-upgrade"}
+    known = {row[0] for row in rows("conf")} | {row[0] for row in rows("code")} | {"berth-history", "berth-web", "finish-upgrade"}
     for page, text in source.items():
         for name in re.findall(r"\*([a-z]+(?:-[a-z]+)+)(?: = [a-z-]+)?\*(?!\()", text):
             require(name in known, f"{page}: there is no key or code {name}")
@@ -408,7 +424,8 @@ READ_BY_FUNCTION = {
 }
 
 
-CLIENTS = ("src/client/", "src/view/", "src/berth/", "src/table/", "src/top/", "src/berthctl/", "src/web/")
+CLIENTS = ("src/client/", "src/view/", "src/berth/", "src/table/", "src/top/", "src/berthctl/", "src/web/",
+           "src/history/")
 
 
 def variables_read(program):
@@ -421,13 +438,16 @@ def variables_read(program):
     if program == "berth-web": # of the clients' library it has more than it uses
         own = [text for path, text in code.items()
                if path.startswith(("src/web/", "src/log/", "src/service/", "src/client/endpoint"))]
+    if program == "berth-history":
+        own = [text for path, text in code.items() if path.startswith(
+            ("src/history/", "src/log/", "src/service/", "src/client/endpoint", "src/journal/paths"))]
     names = {name for text in own for name in re.findall(
         r'\b(?:getenv|directory_of_environment)\("([A-Z_]+)"\)', text)}
     names = {name for name in names if f"{name}\0".encode() in binary}
     called = set()
-    if program in ("berthd", "berth-web"): # read even where berthd is built without libsystemd
+    if program in ("berthd", "berth-web", "berth-history"): # read even where berthd is built without libsystemd
         called = {name for text in code.values() for name in re.findall(r"\b(sd_\w+)\(", text)}
-    imported = called if program == "berth-web" else called | set(re.findall(r" U (\w+)", output("nm", "-D", "--undefined-only", str(builddir / program))))
+    imported = called if program in ("berth-web", "berth-history") else called | set(re.findall(r" U (\w+)", output("nm", "-D", "--undefined-only", str(builddir / program))))
     for function in imported & READ_BY_FUNCTION.keys():
         names |= READ_BY_FUNCTION[function]
     return names

@@ -59,6 +59,15 @@ enum day_statement {
     N_DAY_STATEMENTS
 };
 
+/* Gaps are there whoever or whatever is asked for. */
+struct day_filter {
+    int64_t since, until; /* ended at `since` or later, was asked for before `until` */
+    int64_t uid; /* -1: any */
+    uint64_t lease; /* 0: any */
+    char *const *names; /* of resources, or patterns */
+    size_t n_names; /* 0: any */
+};
+
 struct day_file {
     sqlite3 *database; /* NULL: closed */
     sqlite3_stmt *statements[N_DAY_STATEMENTS];
@@ -84,13 +93,6 @@ enum day_result day_take_back(struct day_file *file, uint64_t ring, uint64_t ser
 enum day_result day_get_ring(struct day_file *file, struct ring_state *ring);
 enum day_result day_newest(struct day_file *file, int64_t *numberp); /* 0: there is none */
 enum day_result day_oldest_end(struct day_file *file, int64_t *endedp); /* 0: there is none */
-
-/* Gaps are there whoever or whatever is asked for. */
-struct day_filter {
-    int64_t since, until; /* ended at `since` or later, was asked for before `until` */
-    int64_t uid; /* -1: any */
-    uint64_t lease; /* 0: any */
-};
 
 /* Walks the rows above `above`, up to `upto`. day_next(): *has_rowp false: that was all. Its rows
  * have no .line: day_line() fetches it. False: it, or the row, is damaged. */

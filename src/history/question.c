@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "base/pattern.h"
 #include "status/ended_line.h"
 
 #include <stdlib.h>
@@ -50,40 +49,22 @@ struct question *question_new(
     }
     question->names = memory_resize(NULL, request->n_arguments + 1, sizeof *question->names);
     for (size_t i = 0; i < request->n_arguments; i++) {
-        question->names[question->n_names++] = memory_string(request->arguments[i]);
+        question->names[i] = memory_string(request->arguments[i]);
     }
+    question->filter.names = question->names;
+    question->filter.n_names = request->n_arguments;
     return question;
 }
 
 void question_free(struct question *question)
 {
     if (question) {
-        for (size_t i = 0; i < question->n_names; i++) {
+        for (size_t i = 0; i < question->filter.n_names; i++) {
             free(question->names[i]);
         }
         free(question->names);
         free(question);
     }
-}
-
-static bool is_asked(const struct question *question, const struct day_row *row)
-{
-    if (row->kind != ROW_ENDED || question->n_names == 0) {
-        return true;
-    }
-    const char *next = row->claims;
-    while (*next) {
-        char name[NAME_BYTES + 1] = "";
-        size_t n = strcspn(next, " ");
-        memcpy(name, next, n < sizeof name ? n : 0);
-        if (patterns_match(question->names, question->n_names, name)) {
-            return true;
-        }
-        next += n;
-        next += strcspn(next, ",");
-        next += *next == ',';
-    }
-    return false;
 }
 
 /* ---- rows that cannot be read ---- */
@@ -121,8 +102,8 @@ static enum day_result count_back(
     bool has_row;
     enum day_result result;
     while ((result = day_next(file, &row, &has_row)) == DAY_DONE && has_row) {
-        if (row.kind == ROW_ENDED && is_asked(question, &row) &&
-            ++question->n_found == question->limit) {
+        question->n_found += row.kind != ROW_GAP;
+        if (question->n_found <= question->limit) {
             memcpy(found->date, question->at.date, DATE_SIZE);
             found->number = row.number - 1;
         }
@@ -181,7 +162,7 @@ static void add_head(struct question *question, struct days *days, struct text *
     }
     text_add(out, has_more ? " more=1" : "");
     text_add(out, " whose=host\n");
-    if (question->limit > 0 && question->n_found >= question->limit) {
+    if (question->limit > 0) {
         question->at = question->found;
     } else {
         date_of(question->filter.since, question->at.date);
@@ -231,10 +212,8 @@ static enum day_result write_rows(struct question *question, struct day_file *fi
     enum day_result result = DAY_DONE;
     while (out->length < enough && (result = day_next(file, &row, &has_row)) == DAY_DONE &&
         has_row) {
-        if (is_asked(question, &row)) {
-            add_line(question, file, sight, &row, out);
-        }
-        *numberp = has_row ? row.number : *numberp;
+        add_line(question, file, sight, &row, out);
+        *numberp = row.number;
     }
     return result;
 }
@@ -274,7 +253,7 @@ void question_begin(struct question *question, struct days *days)
     if (file && day_newest(file, &question->end.number) == DAY_DONE) {
         memcpy(question->end.date, last->date, DATE_SIZE);
     }
-    question->at = question->end;
+    question->at = question->found = question->end;
     question->stage = question->limit > 0 ? QUESTION_BACK : QUESTION_HEAD;
 }
 

@@ -19,15 +19,14 @@ struct day_place {
 struct question {
     struct day_filter filter;
     uint64_t limit; /* the newest ones; 0: all */
-    char **names; /* of resources, or patterns; owned */
-    size_t n_names;
+    char **names; /* of the filter; owned */
     uint32_t uid; /* who asks */
 
     enum question_stage stage;
     struct day_place at; /* all before it (QUESTION_BACK: behind it) has been looked at */
     struct day_place end; /* the newest row when it was asked */
     uint64_t n_found; /* on the way back */
-    struct day_place found; /* before the oldest of those that are wanted */
+    struct day_place found; /* before the oldest of those that are wanted, and of gaps */
     /* Rows that cannot be read. */
     int64_t step; /* how many are looked at together */
     unsigned n_lost;

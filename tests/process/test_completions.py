@@ -55,7 +55,7 @@ def test_commands_and_options(shell, berth, berthctl, directory):
     for found, word in {frozenset(options(berthctl, word)): word for word in rows}.items():
         assert shell.offers(f"berthctl {word} -") == found
     assert shell.offers("berthctl -") == options(berthctl)
-    for daemon in "berthd", "berth-web":
+    for daemon in "berthd", "berth-history", "berth-web":
         if (BUILD / daemon).exists():
             assert shell.offers(f"{daemon} -") == options(Program(daemon, directory))
     (directory / "some.conf").touch()
