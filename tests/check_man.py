@@ -273,7 +273,7 @@ def check_berth_web():
 def check_berth_history():
     if HAS_HISTORY:
         require_small_daemon("berth-history", "src/history/", "src/history/berth_history.c",
-                           set(re.findall(r'^    \{"(\w+)", set_', code["src/history/history_conf.c"], re.M)))
+                           set(re.findall(r'^    \{"(\w+)", set_', code["src/history/berth_history.c"], re.M)))
 
 
 def check_options_in_other_documents():

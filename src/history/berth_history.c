@@ -1,18 +1,13 @@
 /* berth_history.c - berth-history from its start to its end: one thread, one loop. SQLite makes it
  * wait for the disk: one that hangs stops berth-history alone. */
-#include "config.h"
-
 #include "admission/listener.h"
-#include "base/clock.h"
 #include "base/memory.h"
-#include "client/endpoint.h"
-#include "history/berthd_link.h"
-#include "history/history_conf.h"
 #include "history/visitors.h"
 #include "journal/paths.h"
 #include "log/log.h"
 #include "service/daemon_options.h"
 #include "service/manager.h"
+#include "service/program_conf.h"
 
 #include <grp.h>
 #include <signal.h>
@@ -20,21 +15,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
 
+#define DEFAULT_CONF SYSCONFDIR "/berth/berth-history.conf"
+#define VIEW_GROUP "berth-view"
+#define DAY (24 * 3600 * NANOSECONDS_PER_SECOND)
+
 enum {
     BACKLOG = 64,
-    SOON_MS = 100, /* the next look at the ring, while entries come */
+    SOON_MS = 100, /* the next look at the ring, while entries come, or berthd is looked for */
     LATER_MS = 1000,
     RETRY_MS = 2000, /* while the days cannot be written */
     TEND_SECONDS = 30,
-    SEEN_SECONDS = 600, /* it is written down that nothing has come */
 };
-
-#define DRAIN_FOR (30 * NANOSECONDS_PER_MILLISECOND) /* before an answer */
-#define VIEW_GROUP "berth-view"
 
 struct keeper {
     uv_loop_t loop;
@@ -42,70 +36,34 @@ struct keeper {
     struct drain drain;
     struct berthd_link link;
     struct visitors visitors;
-    uv_timer_t look; /* at the ring */
-    uv_timer_t watchdog;
+    uv_timer_t timer;
     uv_signal_t on_term, on_int;
-    nanoseconds tend_at, seen_at;
+    nanoseconds tend_at;
 };
 
 /* ---- turns ---- */
 
-static int64_t wall_now(void)
+static void on_timer(uv_timer_t *timer)
 {
-    return (int64_t)milliseconds(clock_wall_now());
-}
-
-static void tend(struct keeper *keeper, nanoseconds now)
-{
+    struct keeper *keeper = container_of(timer, struct keeper, timer);
+    nanoseconds now = clock_now();
+    uint64_t before = keeper->days.committed.serial;
+    berthd_link_look(&keeper->link, now);
+    enum drain_result result = drain_step(&keeper->drain);
+    bool is_soon = keeper->days.committed.serial != before || !keeper->link.has_answered;
     if (now >= keeper->tend_at) {
         keeper->tend_at = now + TEND_SECONDS * NANOSECONDS_PER_SECOND;
-        days_tend(&keeper->days, wall_now());
+        days_tend(&keeper->days, (int64_t)milliseconds(clock_wall_now()));
     }
-    if (now >= keeper->seen_at && !keeper->days.why[0]) {
-        keeper->seen_at = now + SEEN_SECONDS * NANOSECONDS_PER_SECOND;
-        days_note_seen(&keeper->days, wall_now());
+    visitors_look(&keeper->visitors, now);
+    if (manager_watchdog() > 0) {
+        manager_notify("WATCHDOG=1");
     }
-}
-
-static void on_look(uv_timer_t *timer)
-{
-    struct keeper *keeper = container_of(timer, struct keeper, look);
-    uint64_t n_before = keeper->days.ring.serial;
-    enum drain_result result = drain_step(&keeper->drain);
-    uint64_t pause = result == DRAIN_MORE ? 0
-        : result == DRAIN_FAILS           ? RETRY_MS
-        : keeper->days.ring.serial > n_before ? SOON_MS
-                                              : LATER_MS;
-    if (keeper->drain.is_lost) {
-        berthd_link_ask_ring(&keeper->link);
-    }
-    tend(keeper, clock_now());
-    visitors_look(&keeper->visitors);
-    uv_timer_start(timer, on_look, pause, 0);
-}
-
-/* What has just ended is in the answer; of much, what there is time for. */
-static void drain_all(void *context)
-{
-    struct keeper *keeper = context;
-    nanoseconds until = clock_now() + DRAIN_FOR;
-    while (drain_step(&keeper->drain) == DRAIN_MORE && clock_now() < until) {
-    }
-}
-
-static void on_link_change(void *context)
-{
-    struct keeper *keeper = context;
-    if (keeper->drain.next_fd >= 0) {
-        uv_timer_start(&keeper->look, on_look, 0, 0);
-    }
-    visitors_look(&keeper->visitors);
-}
-
-static void on_watchdog(uv_timer_t *timer)
-{
-    (void)timer;
-    manager_notify("WATCHDOG=1");
+    uint64_t pause = result == DRAIN_FAILS ? RETRY_MS
+        : result == DRAIN_MORE             ? 0
+        : is_soon                          ? SOON_MS
+                                           : LATER_MS;
+    uv_timer_start(timer, on_timer, pause, 0);
 }
 
 static void on_signal(uv_signal_t *signal, int number)
@@ -121,36 +79,27 @@ static void begin(struct keeper *keeper, const struct endpoint *endpoint, int fd
     const struct group *viewers = getgrnam(VIEW_GROUP);
     signal(SIGPIPE, SIG_IGN);
     drain_init(&keeper->drain, &keeper->days);
+    berthd_link_init(&keeper->link, endpoint, &keeper->drain);
+    uv_loop_init(&keeper->loop);
     uv_signal_init(&keeper->loop, &keeper->on_term);
     uv_signal_init(&keeper->loop, &keeper->on_int);
     uv_signal_start(&keeper->on_term, on_signal, SIGTERM);
     uv_signal_start(&keeper->on_int, on_signal, SIGINT);
-    uv_timer_init(&keeper->loop, &keeper->look);
-    uv_timer_init(&keeper->loop, &keeper->watchdog);
-    berthd_link_init(
-        &keeper->link, &keeper->loop, endpoint, &keeper->drain, on_link_change, keeper);
+    uv_timer_init(&keeper->loop, &keeper->timer);
     keeper->visitors = (struct visitors){.loop = &keeper->loop,
         .days = &keeper->days,
+        .drain = &keeper->drain,
         .link = &keeper->link,
-        .drain_all = drain_all,
-        .context = keeper,
         .view_group = viewers ? viewers->gr_gid : (gid_t)-1};
     visitors_begin(&keeper->visitors, fd);
-    keeper->tend_at = keeper->seen_at = clock_now() + TEND_SECONDS * NANOSECONDS_PER_SECOND;
-    berthd_link_start(&keeper->link);
-    on_look(&keeper->look);
+    on_timer(&keeper->timer);
 }
 
-static void say_ready(struct keeper *keeper, const char *socket, int ready_fd)
+static void say_ready(const struct keeper *keeper, const char *socket, int ready_fd)
 {
-    uint64_t watchdog = milliseconds(manager_watchdog());
     log_info("answering at %s, from %s", socket, keeper->days.directory);
     if (manager_is_there()) {
         manager_notify("READY=1\nSTATUS=keeping the history");
-    }
-    if (watchdog > 0) {
-        uint64_t pause = watchdog / 2 > 0 ? watchdog / 2 : 1;
-        uv_timer_start(&keeper->watchdog, on_watchdog, pause, pause);
     }
     if (ready_fd >= 0) {
         dprintf(ready_fd, "%s\n", socket);
@@ -161,23 +110,51 @@ static void say_ready(struct keeper *keeper, const char *socket, int ready_fd)
 /* Keeps what it can still read. */
 static void end(struct keeper *keeper)
 {
-    manager_notify("STOPPING=1\nSTATUS=stopping");
     enum drain_result result;
+    manager_notify("STOPPING=1\nSTATUS=stopping");
     while ((result = drain_step(&keeper->drain)) == DRAIN_MORE) {
     }
     if (result == DRAIN_DONE) {
-        days_note_seen(&keeper->days, wall_now());
+        drain_note_seen(&keeper->drain);
     }
     visitors_end(&keeper->visitors);
-    berthd_link_stop(&keeper->link);
-    uv_close((uv_handle_t *)&keeper->look, NULL);
-    uv_close((uv_handle_t *)&keeper->watchdog, NULL);
+    uv_close((uv_handle_t *)&keeper->timer, NULL);
     uv_close((uv_handle_t *)&keeper->on_term, NULL);
     uv_close((uv_handle_t *)&keeper->on_int, NULL);
     uv_run(&keeper->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&keeper->loop);
     berthd_link_deinit(&keeper->link);
     drain_deinit(&keeper->drain);
 }
+
+/* ---- the file ---- */
+
+struct history_conf {
+    nanoseconds keep;
+    uint64_t size;
+};
+
+static const char *set_keep(void *member, char *argument)
+{
+    nanoseconds *keep = member;
+    return duration_parse(argument, keep) && *keep >= DAY
+        ? NULL
+        : "expected a duration of at least a day, such as 14d";
+}
+
+static const char *set_size(void *member, char *argument)
+{
+    uint64_t *size = member;
+    return size_parse(argument, UINT64_C(1) << 40, size) && *size >= UINT64_C(1) << 20
+        ? NULL
+        : "expected a number of bytes from 1M to 1024G, such as 512M";
+}
+
+static const struct conf_row keys[] = {
+    {"keep", set_keep, offsetof(struct history_conf, keep)},
+    {"size", set_size, offsetof(struct history_conf, size)},
+    {0},
+};
 
 /* ---- the command line ---- */
 
@@ -190,7 +167,7 @@ struct history_options {
 
 static const struct option_row rows[] = {
     {'c', 1, "config", "FILE", TO(option_set_text, common.conf_path),
-        "the configuration; else " SYSCONFDIR "/berth/berth-history.conf, if\nit is there"},
+        "the configuration; else " DEFAULT_CONF ", if\nit is there"},
     {'S', 1, "socket", "PATH", TO(option_set_text, socket),
         "the socket of berthd; \"user\" is that of your own"},
     {'L', 1, "listen", "PATH", TO(option_set_text, listen),
@@ -224,42 +201,37 @@ static bool listen_at(struct listener *listener, const char *path)
         listener->path = memory_string(inherited.path);
         return true;
     }
-    if (!listener_open(listener, path, 0666)) {
-        return false;
-    }
-    if (listen(listener->fd, BACKLOG) < 0) {
+    bool listens = listener_open(listener, path, 0666);
+    if (listens && listen(listener->fd, BACKLOG) < 0) {
         log_error("%s: cannot listen: %m", path);
         return false;
     }
-    return true;
+    return listens;
 }
 
 /* Returns the exit status. */
 static int serve(const struct history_options *options, const struct history_conf *conf)
 {
-    static struct keeper keeper;
+    static struct keeper keeper = {.days.lock_fd = -1};
     struct listener listener = LISTENER_INIT;
     struct endpoint endpoint;
     char berthd[PATH_MAX], at[PATH_MAX], directory[PATH_MAX];
-    if (!endpoint_choose(&endpoint, options->socket)) {
-        log_error("the path of berthd's socket is empty or too long");
-        return EX_CONFIG;
+    bool is_path = endpoint_choose(&endpoint, options->socket);
+    if (is_path) {
+        endpoint_absolute(&endpoint, berthd);
     }
-    endpoint_absolute(&endpoint, berthd);
-    if (!path_of_history_socket(berthd, at, sizeof at) ||
+    if (!is_path || !path_of_history_socket(berthd, at, sizeof at) ||
         !path_in_state_directory(berthd, ".past", directory, sizeof directory)) {
-        log_error("the path of berthd's socket is too long");
+        log_error("the path of berthd's socket is empty or too long");
         return EX_CONFIG;
     }
     bool serves = listen_at(&listener, options->listen ? options->listen : at) &&
         days_open(&keeper.days, directory, conf->keep, conf->size);
     if (serves) {
-        uv_loop_init(&keeper.loop);
         begin(&keeper, &endpoint, listener.fd);
         say_ready(&keeper, listener.path, options->common.ready_fd);
         uv_run(&keeper.loop, UV_RUN_DEFAULT);
         end(&keeper);
-        uv_loop_close(&keeper.loop);
     }
     days_close(&keeper.days);
     listener_close(&listener);
@@ -271,11 +243,11 @@ int main(int argc, char **argv)
     (void)argc;
     log_program = "berth-history";
     struct history_options options = {.common.ready_fd = -1};
-    struct history_conf conf;
+    struct history_conf conf = {.keep = 14 * DAY, .size = UINT64_C(512) << 20};
     daemon_options_read(&options.common, &usage, argv);
     daemon_options_log(&options.common);
     int status = EX_CONFIG;
-    if (history_conf_read(&conf, options.common.conf_path)) {
+    if (program_conf_read(options.common.conf_path, DEFAULT_CONF, "history", keys, &conf)) {
         status = options.common.check_only ? (puts("OK") >= 0 ? EXIT_SUCCESS : EXIT_FAILURE)
                                            : serve(&options, &conf);
     }

@@ -1,294 +1,137 @@
 #include "history/berthd_link.h"
 
-#include "base/clock.h"
-#include "base/memory.h"
-#include "base/text.h"
 #include "client/random.h"
 #include "log/log.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define FIRST_PAUSE (50 * NANOSECONDS_PER_MILLISECOND)
 #define LONGEST_PAUSE (2 * NANOSECONDS_PER_SECOND)
-#define GOOD_FOR (5 * NANOSECONDS_PER_SECOND) /* what a user may see */
-enum { PATIENCE_MS = 2000, RING_AGAIN_MS = 10000 };
-
-static void on_berthd(uv_poll_t *poll, int status, int events);
-static void on_time(uv_timer_t *timer);
-
-/* ---- the connection ---- */
-
-static void free_poll(uv_handle_t *poll)
-{
-    free(poll);
-}
+#define PATIENCE (2 * NANOSECONDS_PER_SECOND)
+#define RING_AGAIN (10 * NANOSECONDS_PER_SECOND)
 
 /* Each reason is said once, however often it is tried again. */
 static void say_once(struct berthd_link *link, const char *why)
 {
-    if (link->said && strcmp(link->said, why) == 0) {
-        return;
-    }
-    free(link->said);
-    link->said = memory_string(why);
-    if (why[0]) {
-        log_warning("%s", why);
-    } else {
-        log_info("reading the history of the berthd at %s", link->endpoint.path);
+    if (!link->said.bytes || strcmp(link->said.bytes, why) != 0) {
+        text_deinit(&link->said);
+        text_add(&link->said, why);
+        log_message(why[0] ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "%s%s",
+            why[0] ? why : "reading the history of the berthd at ",
+            why[0] ? "" : link->endpoint.path);
     }
 }
 
-static void close_link(struct berthd_link *link)
+static void lose(struct berthd_link *link, const char *why, nanoseconds now)
 {
-    if (link->poll) {
-        uv_close((uv_handle_t *)link->poll, free_poll);
-        link->poll = NULL;
-    }
     connection_close(&link->connection);
-    sight_deinit(&link->incoming);
-    link->asked = NULL;
-    link->has_ring = false;
+    say_once(link, why);
+    link->has_answered = false;
+    link->act_at = now + backoff_next(&link->backoff, FIRST_PAUSE, LONGEST_PAUSE, random_bits());
 }
 
-static void lose(struct berthd_link *link, const char *why)
-{
-    close_link(link);
-    if (why) {
-        say_once(link, why);
-    }
-    nanoseconds pause =
-        backoff_next(&link->backoff, FIRST_PAUSE, LONGEST_PAUSE, random_bits());
-    uv_timer_start(&link->timer, on_time, milliseconds(pause) + 1, 0);
-    link->changed(link->context);
-}
-
-static void send_line(struct berthd_link *link, const char *line)
+static void ask_ring(struct berthd_link *link, nanoseconds now)
 {
     /* If it cannot be sent, the end of the connection is there to be read. */
-    connection_send(&link->connection, line, strlen(line));
-    uv_timer_start(&link->timer, on_time, PATIENCE_MS, 0);
+    connection_send(&link->connection, "ring\n", strlen("ring\n"));
+    link->has_answered = false;
+    link->act_at = now + PATIENCE;
 }
 
-static void connect_to_berthd(struct berthd_link *link)
+static void act(struct berthd_link *link, nanoseconds now)
 {
     char why[512];
-    int error = connection_open(&link->connection, &link->endpoint);
-    if (error != 0) {
-        connection_explain(&link->endpoint, error, why, sizeof why);
-        lose(link, why);
+    if (link->connection.fd >= 0 && !link->has_answered) {
+        lose(link, "berthd does not answer", now);
         return;
     }
-    link->poll = memory_new(sizeof *link->poll);
-    link->poll->data = link;
-    if (uv_poll_init(link->loop, link->poll, link->connection.fd) != 0) {
-        abort(); /* a socket can be polled */
-    }
-    uv_poll_start(link->poll, UV_READABLE, on_berthd);
-    send_line(link, "ring\n");
-}
-
-static void on_time(uv_timer_t *timer)
-{
-    struct berthd_link *link = container_of(timer, struct berthd_link, timer);
-    if (link->connection.fd < 0) {
-        connect_to_berthd(link);
-    } else if (link->has_ring && !link->asked) {
-        link->has_ring = false; /* there was none: again */
-        send_line(link, "ring\n");
+    int error = link->connection.fd < 0 ? connection_open(&link->connection, &link->endpoint) : 0;
+    if (error != 0) {
+        connection_explain(&link->endpoint, error, why, sizeof why);
+        lose(link, why, now);
     } else {
-        lose(link, "berthd does not answer");
+        ask_ring(link, now);
     }
 }
 
-void berthd_link_ask_ring(struct berthd_link *link)
-{
-    link->wants_ring = true;
-    if (link->has_ring && !link->asked && !uv_is_active((uv_handle_t *)&link->timer)) {
-        uv_timer_start(&link->timer, on_time, RING_AGAIN_MS, 0);
-    }
-}
-
-/* ---- answers ---- */
-
-static void ask_next(struct berthd_link *link);
-
-/* After an answer. */
-static void go_on(struct berthd_link *link)
-{
-    ask_next(link);
-    if (link->wants_ring) {
-        berthd_link_ask_ring(link);
-    }
-    link->changed(link->context);
-}
-
-static bool take_ring(struct berthd_link *link, char *line)
+/* The answer to `ring`; takes the descriptor over. */
+static void take_ring(struct berthd_link *link, char *line, int fd, nanoseconds now)
 {
     struct answer answer;
     answer_parse(&answer, line);
-    uv_timer_stop(&link->timer);
-    link->has_ring = true;
-    link->wants_ring = answer.kind != ANSWER_OK;
-    if (answer.kind == ANSWER_OK && link->passed_fd >= 0) {
-        drain_pass(link->drain, link->passed_fd);
-        link->passed_fd = -1;
+    link->has_answered = true;
+    link->act_at = NEVER;
+    if (answer.kind == ANSWER_OK && fd >= 0) {
+        drain_pass(link->drain, fd);
         backoff_reset(&link->backoff);
         say_once(link, "");
-    } else if (answer.kind == ANSWER_ERROR) {
-        struct text why = TEXT_INIT;
-        const char *text = answer_why(&answer);
-        text_add_format(&why, "berthd shows no history: %s", text ? text : answer.code_word);
-        say_once(link, why.bytes);
-        text_deinit(&why);
-    } else {
+        return;
+    }
+    const char *why = answer.kind == ANSWER_ERROR ? answer_why(&answer) : NULL;
+    say_once(link, why ? why : "the server does not speak the protocol of berthd");
+    link->act_at = now + RING_AGAIN;
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+void berthd_link_look(struct berthd_link *link, nanoseconds now)
+{
+    char *line;
+    int fd = -1;
+    bool is_wanted = link->drain->is_lost && link->has_answered && link->act_at == NEVER;
+    link->act_at = is_wanted ? now + RING_AGAIN : link->act_at;
+    if (now >= link->act_at) {
+        act(link, now);
+    }
+    if (link->connection.fd < 0) {
+        return;
+    }
+    bool goes_on = connection_read_passed(&link->connection, &fd);
+    enum connection_line got = connection_next(&link->connection, &line);
+    if (got == CONNECTION_LINE && !link->has_answered) {
+        take_ring(link, line, fd, now);
+    } else if (got != CONNECTION_MORE) {
+        lose(link, "the server does not speak the protocol of berthd", now);
+    } else if (!goes_on) {
+        lose(link, "berthd has closed the connection", now);
+    }
+}
+
+bool berthd_link_ask_sight(
+    struct berthd_link *link, uint32_t uid, const char *groups, struct sight *sight)
+{
+    char *line;
+    struct text request = TEXT_INIT;
+    nanoseconds now = clock_now();
+    enum answer_result result = ANSWER_MORE;
+    if (link->connection.fd < 0 || !link->has_answered) {
         return false;
     }
-    go_on(link);
-    return true;
-}
-
-static bool take_sees(struct berthd_link *link, char *line)
-{
-    enum answer_result result = sight_take(&link->incoming, line);
-    if (result == ANSWER_END) {
-        struct known_sight *known = link->asked;
-        sight_deinit(&known->sight);
-        known->sight = link->incoming;
-        known->at = clock_now();
-        link->incoming = (struct sight){0};
-        link->asked = NULL;
-        uv_timer_stop(&link->timer);
-        go_on(link);
+    text_add_format(
+        &request, "sees user=%u%s%s\n", uid, groups[0] ? " groups=" : "", groups);
+    connection_send(&link->connection, request.bytes, request.length);
+    text_deinit(&request);
+    while (result == ANSWER_MORE &&
+        connection_wait_line(&link->connection, &line, now + PATIENCE) == CONNECTION_LINE) {
+        result = sight_take(sight, line);
     }
-    return result != ANSWER_MALFORMED;
-}
-
-static void on_berthd(uv_poll_t *poll, int status, int events)
-{
-    struct berthd_link *link = poll->data;
-    enum connection_line got;
-    char *line;
-    (void)status, (void)events;
-    bool goes_on = connection_read_passed(&link->connection, &link->passed_fd);
-    bool makes_sense = true;
-    while (makes_sense && (got = connection_next(&link->connection, &line)) != CONNECTION_MORE) {
-        makes_sense = got == CONNECTION_LINE &&
-            (!link->has_ring   ? take_ring(link, line)
-                    : link->asked ? take_sees(link, line)
-                                  : false);
+    if (result != ANSWER_END) {
+        lose(link, "berthd does not say what users may see", clock_now());
     }
-    if (link->passed_fd >= 0) {
-        close(link->passed_fd);
-        link->passed_fd = -1;
-    }
-    if (!makes_sense) {
-        lose(link, "the server does not speak the protocol of berthd");
-    } else if (!goes_on) {
-        lose(link, "berthd has closed the connection");
-    }
+    return result == ANSWER_END;
 }
 
-/* ---- who may see what ---- */
-
-static bool is_same_user(const struct sight_user *a, const struct sight_user *b)
+void berthd_link_init(
+    struct berthd_link *link, const struct endpoint *endpoint, struct drain *drain)
 {
-    return a->uid == b->uid && a->groups && strcmp(a->groups, b->groups) == 0;
-}
-
-static void known_deinit(struct known_sight *known)
-{
-    free(known->user.groups);
-    sight_deinit(&known->sight);
-    *known = (struct known_sight){0};
-}
-
-/* Of that user, or else the place of the one who has not asked for longest. */
-static struct known_sight *place_for(struct berthd_link *link, const struct sight_user *user)
-{
-    struct known_sight *oldest = NULL;
-    for (size_t i = 0; i < MAX_SEEN_USERS; i++) {
-        struct known_sight *known = &link->known[i];
-        if (is_same_user(&known->user, user)) {
-            return known;
-        }
-        bool is_older = !oldest || known->asked_at < oldest->asked_at;
-        oldest = known != link->asked && is_older ? known : oldest;
-    }
-    known_deinit(oldest);
-    oldest->user = (struct sight_user){user->uid, memory_string(user->groups)};
-    return oldest;
-}
-
-static bool is_wanted(const struct known_sight *known, nanoseconds now)
-{
-    bool is_fresh = known->at > 0 && now - known->at < GOOD_FOR;
-    return known->user.groups && !is_fresh &&
-        now - known->asked_at < PATIENCE_MS * NANOSECONDS_PER_MILLISECOND;
-}
-
-static void ask_next(struct berthd_link *link)
-{
-    nanoseconds now = clock_now();
-    for (size_t i = 0; link->has_ring && !link->asked && i < MAX_SEEN_USERS; i++) {
-        struct known_sight *known = &link->known[i];
-        if (is_wanted(known, now)) {
-            struct text line = TEXT_INIT;
-            text_add_format(&line, "sees user=%u%s%s\n", known->user.uid,
-                known->user.groups[0] ? " groups=" : "", known->user.groups);
-            link->asked = known;
-            send_line(link, line.bytes);
-            text_deinit(&line);
-        }
-    }
-}
-
-const struct sight *berthd_link_sight(
-    struct berthd_link *link, const struct sight_user *user, bool *waitp)
-{
-    nanoseconds now = clock_now();
-    struct known_sight *known = place_for(link, user);
-    known->asked_at = now;
-    if (known->at > 0 && now - known->at < GOOD_FOR) {
-        *waitp = false;
-        return &known->sight;
-    }
-    ask_next(link);
-    *waitp = link->connection.fd >= 0;
-    return NULL;
-}
-
-/* ---- life ---- */
-
-void berthd_link_init(struct berthd_link *link, uv_loop_t *loop, const struct endpoint *endpoint,
-    struct drain *drain, void (*changed)(void *context), void *context)
-{
-    *link = (struct berthd_link){.loop = loop,
-        .endpoint = *endpoint,
-        .connection = CONNECTION_INIT,
-        .drain = drain,
-        .changed = changed,
-        .context = context,
-        .passed_fd = -1};
-    uv_timer_init(loop, &link->timer);
-}
-
-void berthd_link_start(struct berthd_link *link)
-{
-    connect_to_berthd(link);
-}
-
-void berthd_link_stop(struct berthd_link *link)
-{
-    close_link(link);
-    uv_close((uv_handle_t *)&link->timer, NULL);
+    *link = (struct berthd_link){
+        .endpoint = *endpoint, .connection = CONNECTION_INIT, .drain = drain};
 }
 
 void berthd_link_deinit(struct berthd_link *link)
 {
-    for (size_t i = 0; i < MAX_SEEN_USERS; i++) {
-        known_deinit(&link->known[i]);
-    }
-    free(link->said);
+    connection_close(&link->connection);
+    text_deinit(&link->said);
 }

@@ -7,89 +7,68 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-enum {
-    SCHEMA_VERSION = 1, /* user_version of the file */
-    APPLICATION = 0x62726468, /* application_id: "brdh" */
-};
+enum { SCHEMA_VERSION = 1 }; /* user_version of the file */
 
-/* The file is locked for us alone: so it needs no shared memory, which somebody could cut. */
-static const char PRAGMAS[] = "PRAGMA locking_mode = EXCLUSIVE;"
-                              "PRAGMA journal_mode = WAL;"
-                              "PRAGMA synchronous = NORMAL;"
-                              "PRAGMA wal_autocheckpoint = 16384;"
-                              "PRAGMA journal_size_limit = 4194304;"
-                              "PRAGMA temp_store = MEMORY;"
-                              "PRAGMA trusted_schema = OFF;"
-                              "PRAGMA cell_size_check = ON;";
-
-/* What scans look at comes first in a row. */
+/* The file is locked for us alone: so it needs no shared memory, which somebody could cut. What
+ * scans look at comes first in a row. */
 static const char SCHEMA[] =
+    "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+    "PRAGMA wal_autocheckpoint = 16384; PRAGMA journal_size_limit = 4194304;"
+    "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
     "BEGIN;"
-    "CREATE TABLE ended (number INTEGER PRIMARY KEY, kind INTEGER NOT NULL,"
+    "CREATE TABLE IF NOT EXISTS ended (number INTEGER PRIMARY KEY, kind INTEGER NOT NULL,"
     "  ended INTEGER NOT NULL, asked INTEGER NOT NULL, uid INTEGER NOT NULL,"
     "  lease INTEGER NOT NULL, hiding INTEGER NOT NULL, claims TEXT NOT NULL,"
     "  granted INTEGER NOT NULL, how TEXT NOT NULL, host TEXT,"
     "  ring INTEGER NOT NULL, serial INTEGER NOT NULL);"
-    "CREATE TABLE line (number INTEGER PRIMARY KEY, sum INTEGER NOT NULL, line TEXT NOT NULL);"
-    "CREATE TABLE ring (id INTEGER PRIMARY KEY, boot TEXT NOT NULL, serial INTEGER NOT NULL,"
-    "  seen INTEGER NOT NULL, ended INTEGER NOT NULL);"
-    "PRAGMA application_id = 1651663976;"
+    "CREATE TABLE IF NOT EXISTS"
+    "  line (number INTEGER PRIMARY KEY, sum INTEGER NOT NULL, line TEXT NOT NULL);"
+    "PRAGMA application_id = 1651663976;" /* "brdh" */
     "PRAGMA user_version = 1;"
     "COMMIT;";
-_Static_assert(APPLICATION == 1651663976 && SCHEMA_VERSION == 1, "as in SCHEMA");
+_Static_assert(SCHEMA_VERSION == 1, "as in SCHEMA");
 
 #define SCAN                                                                                       \
     "SELECT number, kind, ended, asked, uid, lease, hiding, claims FROM ended"                     \
     " WHERE number > ?1 AND number <= ?2 AND ended >= ?3 AND asked < ?4 AND (kind = 2 OR"          \
-    " ((?5 < 0 OR uid = ?5) AND (?6 = 0 OR lease = ?6) AND (?7 = 0 OR is_asked(?8, claims))))"      \
-    " ORDER BY number"
-_Static_assert(ROW_GAP == 2, "as in SCAN");
+    " (kind <> 3 AND (?5 < 0 OR uid = ?5) AND (?6 = 0 OR lease = ?6) AND"                          \
+    " (?7 = 0 OR is_asked(?8, claims)))) ORDER BY number"
+_Static_assert(ROW_GAP == 2 && ROW_SEEN == 3, "as in SCAN");
 
 static const char *const STATEMENTS[N_DAY_STATEMENTS] = {
-    [DAY_BEGIN] = "BEGIN IMMEDIATE",
-    [DAY_COMMIT] = "COMMIT",
     [DAY_ADD] = "INSERT INTO ended (kind, ended, asked, uid, lease, hiding, granted, ring, serial,"
                 " claims, how, host) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     [DAY_ADD_LINE] = "INSERT OR REPLACE INTO line (number, sum, line) VALUES (?1, ?2, ?3)",
-    [DAY_SET_RING] = "INSERT OR REPLACE INTO ring (id, serial, seen, ended, boot)"
-                     " VALUES (?1, ?2, ?3, ?4, ?5)",
-    [DAY_GET_RING] = "SELECT id, serial, seen, ended, boot FROM ring ORDER BY seen DESC LIMIT 1",
     [DAY_TAKE_BACK] = "DELETE FROM ended WHERE number > (SELECT max(number) - 1000 FROM ended)"
-                      " AND ring = ?1 AND serial = ?2",
+                      " AND ring = ?1 AND serial = ?2 AND kind = 1",
     [DAY_FORWARD] = SCAN,
     [DAY_BACKWARD] = SCAN " DESC",
     [DAY_LINE] = "SELECT sum, line FROM line WHERE number = ?1",
-    [DAY_NEWEST] = "SELECT coalesce(max(number), 0) FROM ended",
-    [DAY_OLDEST_END] = "SELECT ended FROM ended ORDER BY number LIMIT 1",
 };
 
-/* ---- what goes wrong ---- */
+/* ---- statements ---- */
 
-/* A byte of its head says so, and no right. */
-static bool says_read_only(sqlite3 *database)
-{
-    const char *path = sqlite3_db_filename(database, "main");
-    return sqlite3_extended_errcode(database) == SQLITE_READONLY && path && access(path, W_OK) == 0;
-}
-
-static enum day_result failed(struct day_file *file, const char *doing)
+static enum day_result failed(struct day_file *file)
 {
     int code = sqlite3_errcode(file->database) & 0xff;
     int number = sqlite3_system_errno(file->database);
-    bool is_damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_MISMATCH ||
-        says_read_only(file->database);
-    const char *why = code == SQLITE_BUSY ? "another process has it"
-        : code == SQLITE_FULL             ? "there is no space left"
-                                          : sqlite3_errmsg(file->database);
-    snprintf(file->why, sizeof file->why, "%s: %s%s%s", doing, why,
+    snprintf(file->why, sizeof file->why, "%s%s%s",
+        code == SQLITE_BUSY       ? "another process has it"
+            : code == SQLITE_FULL ? "there is no space left"
+                                  : sqlite3_errmsg(file->database),
         number && code != SQLITE_FULL ? ": " : "",
         number && code != SQLITE_FULL ? strerror(number) : "");
+    bool is_damaged =
+        code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_MISMATCH;
     return is_damaged ? DAY_IS_DAMAGED : DAY_FAILS;
 }
 
-/* ---- statements ---- */
+static enum day_result execute(struct day_file *file, const char *sql)
+{
+    int code = sqlite3_exec(file->database, sql, NULL, NULL, NULL);
+    return code == SQLITE_OK ? DAY_DONE : failed(file);
+}
 
 static sqlite3_stmt *bind(
     struct day_file *file, enum day_statement statement, const int64_t numbers[], int n)
@@ -107,90 +86,40 @@ static void bind_text(sqlite3_stmt *statement, int place, const char *text)
     sqlite3_bind_text(statement, place, text, -1, SQLITE_STATIC);
 }
 
-/* One that changes something. A change that fails takes the others of its transaction with it. */
+/* One that changes something. */
 static enum day_result run(struct day_file *file, sqlite3_stmt *statement)
 {
-    enum day_result result = DAY_DONE;
-    if (sqlite3_step(statement) != SQLITE_DONE) {
-        result = failed(file, "cannot write");
-        sqlite3_exec(file->database, "ROLLBACK", NULL, NULL, NULL);
-    }
+    enum day_result result = sqlite3_step(statement) == SQLITE_DONE ? DAY_DONE : failed(file);
     sqlite3_reset(statement);
     return result;
 }
 
-/* Asks for a row at most. */
+/* The next row of one that asks. */
 static enum day_result ask(struct day_file *file, sqlite3_stmt *statement, bool *has_rowp)
 {
     int code = sqlite3_step(statement);
     *has_rowp = code == SQLITE_ROW;
-    return code == SQLITE_ROW || code == SQLITE_DONE ? DAY_DONE : failed(file, "cannot read");
+    return code == SQLITE_ROW || code == SQLITE_DONE ? DAY_DONE : failed(file);
 }
 
-static enum day_result ask_number(
-    struct day_file *file, enum day_statement statement, int64_t *numberp)
-{
-    bool has_row;
-    sqlite3_stmt *query = bind(file, statement, NULL, 0);
-    enum day_result result = ask(file, query, &has_row);
-    *numberp = has_row ? sqlite3_column_int64(query, 0) : 0;
-    sqlite3_reset(query);
-    return result;
-}
-
-static enum day_result ask_sql(struct day_file *file, const char *sql, int64_t *numberp)
+/* The first row's numbers; all 0 if there is none. */
+static enum day_result ask_numbers(
+    struct day_file *file, const char *sql, int64_t numbers[], int n)
 {
     bool has_row = false;
     sqlite3_stmt *query = NULL;
-    enum day_result result = sqlite3_prepare_v2(file->database, sql, -1, &query, NULL)
-        ? failed(file, "cannot read")
-        : ask(file, query, &has_row);
-    *numberp = has_row ? sqlite3_column_int64(query, 0) : 0;
+    enum day_result result =
+        sqlite3_prepare_v2(file->database, sql, -1, &query, NULL) == SQLITE_OK
+        ? ask(file, query, &has_row)
+        : failed(file);
+    for (int i = 0; i < n; i++) {
+        numbers[i] = has_row ? sqlite3_column_int64(query, i) : 0;
+    }
     sqlite3_finalize(query);
     return result;
 }
 
 /* ---- open ---- */
-
-static enum day_result execute(struct day_file *file, const char *sql)
-{
-    return sqlite3_exec(file->database, sql, NULL, NULL, NULL) == SQLITE_OK
-        ? DAY_DONE
-        : failed(file, "cannot open");
-}
-
-/* A file without tables is a new one. */
-static enum day_result make_or_check(struct day_file *file)
-{
-    int64_t version, application, n_tables;
-    enum day_result result;
-    if ((result = ask_sql(file, "PRAGMA user_version", &version)) ||
-        (result = ask_sql(file, "PRAGMA application_id", &application)) ||
-        (result = ask_sql(file, "SELECT count(*) FROM sqlite_schema", &n_tables))) {
-        return result;
-    }
-    if (version == 0 && application == 0 && n_tables == 0) {
-        return execute(file, SCHEMA);
-    }
-    if (version != SCHEMA_VERSION || application != APPLICATION) {
-        snprintf(file->why, sizeof file->why, "it has a form that this version does not know");
-        return DAY_IS_DAMAGED;
-    }
-    return DAY_DONE;
-}
-
-static enum day_result prepare(struct day_file *file)
-{
-    for (int i = 0; i < N_DAY_STATEMENTS; i++) {
-        if (sqlite3_prepare_v3(file->database, STATEMENTS[i], -1, SQLITE_PREPARE_PERSISTENT,
-                &file->statements[i], NULL)) {
-            /* Only if the tables are others: their file claims to be ours. */
-            enum day_result result = failed(file, "cannot read");
-            return sqlite3_errcode(file->database) == SQLITE_ERROR ? DAY_IS_DAMAGED : result;
-        }
-    }
-    return DAY_DONE;
-}
 
 /* is_asked(filter, claims), of SQL: which is faster than to look at each row here. */
 static void is_asked(sqlite3_context *context, int n, sqlite3_value **values)
@@ -212,17 +141,26 @@ static void is_asked(sqlite3_context *context, int n, sqlite3_value **values)
 
 static enum day_result open_whole(struct day_file *file, const char *path)
 {
-    enum day_result result;
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    int64_t version;
     if (sqlite3_open_v2(path, &file->database, flags, NULL) != SQLITE_OK) {
-        return failed(file, "cannot open");
+        return failed(file);
     }
     sqlite3_create_function_v2(file->database, "is_asked", 2, SQLITE_UTF8 | SQLITE_DIRECTONLY,
         NULL, is_asked, NULL, NULL, NULL);
-    if ((result = execute(file, PRAGMAS)) || (result = make_or_check(file))) {
-        return result;
+    enum day_result result = ask_numbers(file, "PRAGMA user_version", &version, 1);
+    if (result == DAY_DONE && version > SCHEMA_VERSION) {
+        snprintf(file->why, sizeof file->why, "it has a form that this version does not know");
+        return DAY_IS_DAMAGED;
     }
-    return prepare(file);
+    result = result == DAY_DONE ? execute(file, SCHEMA) : result;
+    for (int i = 0; result == DAY_DONE && i < N_DAY_STATEMENTS; i++) {
+        int code = sqlite3_prepare_v3(file->database, STATEMENTS[i], -1, SQLITE_PREPARE_PERSISTENT,
+            &file->statements[i], NULL);
+        result = code == SQLITE_OK ? DAY_DONE : failed(file);
+        result = code == SQLITE_ERROR ? DAY_IS_DAMAGED : result; /* its tables are others */
+    }
+    return result;
 }
 
 enum day_result day_open(struct day_file *file, const char *path)
@@ -247,9 +185,7 @@ void day_close(struct day_file *file)
 
 enum day_result day_checkpoint(struct day_file *file)
 {
-    int code =
-        sqlite3_wal_checkpoint_v2(file->database, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-    return code == SQLITE_OK ? DAY_DONE : failed(file, "cannot write");
+    return execute(file, "PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
 /* ---- changes ---- */
@@ -262,21 +198,20 @@ static int64_t sum_of(const struct day_row *row)
     return (int64_t)checksum(parts, sizeof parts);
 }
 
-/* Else what is written would go with the process. */
 enum day_result day_begin(struct day_file *file)
 {
     int has_moved = 0;
     sqlite3_file_control(file->database, NULL, SQLITE_FCNTL_HAS_MOVED, &has_moved);
-    if (has_moved) {
+    if (has_moved) { /* else what is written would go with the process */
         snprintf(file->why, sizeof file->why, "somebody has moved or removed it");
         return DAY_FAILS;
     }
-    return run(file, bind(file, DAY_BEGIN, NULL, 0));
+    return execute(file, "BEGIN IMMEDIATE");
 }
 
 enum day_result day_commit(struct day_file *file)
 {
-    return run(file, bind(file, DAY_COMMIT, NULL, 0));
+    return execute(file, "COMMIT");
 }
 
 enum day_result day_add(struct day_file *file, const struct day_row *row)
@@ -289,22 +224,13 @@ enum day_result day_add(struct day_file *file, const struct day_row *row)
     bind_text(add, N_NUMBERS + 2, row->how);
     bind_text(add, N_NUMBERS + 3, row->host);
     enum day_result result = run(file, add);
-    if (result != DAY_DONE) {
-        return result;
+    if (result == DAY_DONE) {
+        const int64_t of_line[] = {sqlite3_last_insert_rowid(file->database), sum_of(row)};
+        add = bind(file, DAY_ADD_LINE, of_line, 2);
+        bind_text(add, 3, row->line);
+        result = run(file, add);
     }
-    const int64_t of_line[] = {sqlite3_last_insert_rowid(file->database), sum_of(row)};
-    add = bind(file, DAY_ADD_LINE, of_line, 2);
-    bind_text(add, 3, row->line);
-    return run(file, add);
-}
-
-enum day_result day_set_ring(struct day_file *file, const struct ring_state *ring)
-{
-    const int64_t numbers[] = {
-        (int64_t)ring->id, (int64_t)ring->serial, ring->seen, ring->ended};
-    sqlite3_stmt *set = bind(file, DAY_SET_RING, numbers, 4);
-    bind_text(set, 5, ring->boot);
-    return run(file, set);
+    return result;
 }
 
 enum day_result day_take_back(struct day_file *file, uint64_t ring, uint64_t serial)
@@ -315,32 +241,20 @@ enum day_result day_take_back(struct day_file *file, uint64_t ring, uint64_t ser
 
 /* ---- what is there ---- */
 
-enum day_result day_get_ring(struct day_file *file, struct ring_state *ring)
+enum day_result day_bounds(struct day_file *file, struct day_row *newest, int64_t *oldestp)
 {
-    bool has_row;
-    sqlite3_stmt *query = bind(file, DAY_GET_RING, NULL, 0);
-    enum day_result result = ask(file, query, &has_row);
-    *ring = (struct ring_state){0};
-    if (has_row) {
-        const char *boot = (const char *)sqlite3_column_text(query, 4);
-        ring->id = (uint64_t)sqlite3_column_int64(query, 0);
-        ring->serial = (uint64_t)sqlite3_column_int64(query, 1);
-        ring->seen = sqlite3_column_int64(query, 2);
-        ring->ended = sqlite3_column_int64(query, 3);
-        snprintf(ring->boot, sizeof ring->boot, "%s", boot ? boot : "");
-    }
-    sqlite3_reset(query);
-    return result;
-}
-
-enum day_result day_newest(struct day_file *file, int64_t *numberp)
-{
-    return ask_number(file, DAY_NEWEST, numberp);
-}
-
-enum day_result day_oldest_end(struct day_file *file, int64_t *endedp)
-{
-    return ask_number(file, DAY_OLDEST_END, endedp);
+    enum { N_NUMBERS = 4 };
+    int64_t numbers[N_NUMBERS];
+    enum day_result result = ask_numbers(file,
+        "SELECT number, ended, ring, serial FROM ended ORDER BY number DESC LIMIT 1", numbers,
+        N_NUMBERS);
+    *newest = (struct day_row){.number = numbers[0],
+        .ended = numbers[1],
+        .ring = (uint64_t)numbers[2],
+        .serial = (uint64_t)numbers[3]};
+    return result == DAY_DONE
+        ? ask_numbers(file, "SELECT ended FROM ended ORDER BY number LIMIT 1", oldestp, 1)
+        : result;
 }
 
 void day_scan(struct day_file *file, const struct day_filter *filter, int64_t above, int64_t upto,
@@ -354,27 +268,22 @@ void day_scan(struct day_file *file, const struct day_filter *filter, int64_t ab
 
 enum day_result day_next(struct day_file *file, struct day_row *row, bool *has_rowp)
 {
-    enum day_result result = ask(file, file->scanned, has_rowp);
+    sqlite3_stmt *scanned = file->scanned;
+    enum day_result result = ask(file, scanned, has_rowp);
     if (*has_rowp) {
-        const char *claims = (const char *)sqlite3_column_text(file->scanned, 7);
+        const char *claims = (const char *)sqlite3_column_text(scanned, 7);
         *row = (struct day_row){
-            .number = sqlite3_column_int64(file->scanned, 0),
-            .kind = (enum row_kind)sqlite3_column_int(file->scanned, 1),
-            .ended = sqlite3_column_int64(file->scanned, 2),
-            .asked = sqlite3_column_int64(file->scanned, 3),
-            .uid = (uint32_t)sqlite3_column_int64(file->scanned, 4),
-            .lease = (uint64_t)sqlite3_column_int64(file->scanned, 5),
-            .hiding = (uint16_t)sqlite3_column_int(file->scanned, 6),
+            .number = sqlite3_column_int64(scanned, 0),
+            .kind = (enum row_kind)sqlite3_column_int(scanned, 1),
+            .ended = sqlite3_column_int64(scanned, 2),
+            .asked = sqlite3_column_int64(scanned, 3),
+            .uid = (uint32_t)sqlite3_column_int64(scanned, 4),
+            .lease = (uint64_t)sqlite3_column_int64(scanned, 5),
+            .hiding = (uint16_t)sqlite3_column_int(scanned, 6),
             .claims = claims ? claims : "",
         };
     }
     return result;
-}
-
-void day_end_scan(struct day_file *file)
-{
-    sqlite3_reset(file->scanned);
-    sqlite3_reset(file->statements[DAY_LINE]);
 }
 
 bool day_line(struct day_file *file, struct day_row *row)
@@ -387,4 +296,10 @@ bool day_line(struct day_file *file, struct day_row *row)
     int64_t sum = sqlite3_column_int64(query, 0);
     row->line = (const char *)sqlite3_column_text(query, 1);
     return row->line && strlen(row->line) < LINE_BYTES && sum == sum_of(row);
+}
+
+void day_end_scan(struct day_file *file)
+{
+    sqlite3_reset(file->scanned);
+    sqlite3_reset(file->statements[DAY_LINE]);
 }

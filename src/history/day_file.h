@@ -15,7 +15,11 @@ enum day_result {
     DAY_IS_DAMAGED, /* or of a form that this version does not know */
 };
 
-enum row_kind { ROW_ENDED = 1, ROW_GAP };
+enum row_kind {
+    ROW_ENDED = 1,
+    ROW_GAP,
+    ROW_SEEN, /* nothing was shown: up to then nothing is missing */
+};
 
 /* Times are milliseconds since 1970. Who reads rows borrows the strings until the next one. */
 struct day_row {
@@ -30,33 +34,7 @@ struct day_row {
     const char *claims; /* "NAME COUNT,NAME COUNT" */
     const char *host; /* NULL: this one */
     const char *line; /* without LF */
-    uint64_t ring, serial; /* 0: not from a ring */
-    char *owned; /* what all strings point into; or NULL */
-};
-
-/* How far a ring has been read. */
-struct ring_state {
-    uint64_t id; /* 0: none has been read */
-    char boot[64]; /* which boot of the host */
-    uint64_t serial;
-    int64_t seen; /* when it was known that there was no more */
-    int64_t ended; /* the time of its last row */
-};
-
-enum day_statement {
-    DAY_BEGIN,
-    DAY_COMMIT,
-    DAY_ADD,
-    DAY_ADD_LINE,
-    DAY_SET_RING,
-    DAY_GET_RING,
-    DAY_TAKE_BACK,
-    DAY_FORWARD,
-    DAY_BACKWARD,
-    DAY_LINE,
-    DAY_NEWEST,
-    DAY_OLDEST_END,
-    N_DAY_STATEMENTS
+    uint64_t ring, serial; /* up to there the ring has been read */
 };
 
 /* Gaps are there whoever or whatever is asked for. */
@@ -68,6 +46,16 @@ struct day_filter {
     size_t n_names; /* 0: any */
 };
 
+enum day_statement {
+    DAY_ADD,
+    DAY_ADD_LINE,
+    DAY_TAKE_BACK,
+    DAY_FORWARD,
+    DAY_BACKWARD,
+    DAY_LINE,
+    N_DAY_STATEMENTS
+};
+
 struct day_file {
     sqlite3 *database; /* NULL: closed */
     sqlite3_stmt *statements[N_DAY_STATEMENTS];
@@ -77,22 +65,20 @@ struct day_file {
 
 /* Opens it, or makes a new one. Unless it is done, the file is closed. */
 enum day_result day_open(struct day_file *file, const char *path);
-void day_close(struct day_file *file);
+void day_close(struct day_file *file); /* takes back what has not been committed */
 enum day_result day_checkpoint(struct day_file *file);
 
-/* All changes are between these two; one that is not done takes back all since the beginning. The
- * first one fails if the path does not lead to the file any more. */
+/* All changes are between these two. The first one fails if the path does not lead to the file any
+ * more. */
 enum day_result day_begin(struct day_file *file);
 enum day_result day_commit(struct day_file *file);
 enum day_result day_add(struct day_file *file, const struct day_row *row);
-enum day_result day_set_ring(struct day_file *file, const struct ring_state *ring);
 /* The row of that entry goes if it is one of the last. */
 enum day_result day_take_back(struct day_file *file, uint64_t ring, uint64_t serial);
 
-/* The ring that was seen last; .id is 0 if the file has none. */
-enum day_result day_get_ring(struct day_file *file, struct ring_state *ring);
-enum day_result day_newest(struct day_file *file, int64_t *numberp); /* 0: there is none */
-enum day_result day_oldest_end(struct day_file *file, int64_t *endedp); /* 0: there is none */
+/* .ring, .serial, .number and .ended of the newest row; and when the oldest one ended; 0: there is
+ * none. */
+enum day_result day_bounds(struct day_file *file, struct day_row *newest, int64_t *oldestp);
 
 /* Walks the rows above `above`, up to `upto`. day_next(): *has_rowp false: that was all. Its rows
  * have no .line: day_line() fetches it. False: it, or the row, is damaged. */

@@ -15,63 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    MAX_ASIDE = 3, /* damaged files that are kept */
-    ROW_BYTES = 160, /* about, in the file, besides its line */
-    WEIGH_AFTER = 16, /* parts of `size` */
-};
-
 #define DAY_MILLISECONDS INT64_C(86400000)
-
-/* ---- batches ---- */
-
-void batch_add(struct batch *batch, const struct day_row *row)
-{
-    batch->rows = memory_grow(batch->rows, batch->n, sizeof *batch->rows);
-    batch->rows[batch->n++] = *row;
-    batch->bytes += strlen(row->line) + ROW_BYTES;
-}
-
-void gap_write(struct text *out, int64_t from, int64_t until, const char *why, uint64_t n)
-{
-    text_add(out, "gap");
-    text_add_number_key(out, "from", (uint64_t)from);
-    text_add_number_key(out, "until", (uint64_t)until);
-    text_add_key(out, "why", why);
-    if (n > 0) {
-        text_add_number_key(out, "n", n);
-    }
-}
-
-static struct day_row gap_row(int64_t from, int64_t until, const char *why, uint64_t n)
-{
-    struct text line = TEXT_INIT;
-    from = from < until ? from : until; /* the clock may have been set back */
-    gap_write(&line, from, until, why, n);
-    char *owned = text_take(&line);
-    return (struct day_row){.kind = ROW_GAP,
-        .ended = until,
-        .asked = from,
-        .how = why,
-        .claims = "",
-        .line = owned,
-        .owned = owned};
-}
-
-void batch_add_gap(struct batch *batch, int64_t from, int64_t until, const char *why, uint64_t n)
-{
-    const struct day_row row = gap_row(from, until, why, n);
-    batch_add(batch, &row);
-}
-
-void batch_empty(struct batch *batch)
-{
-    for (size_t i = 0; i < batch->n; i++) {
-        free(batch->rows[i].owned);
-    }
-    free(batch->rows);
-    *batch = (struct batch){.ring = batch->ring};
-}
 
 /* ---- the list ---- */
 
@@ -86,129 +30,112 @@ void date_of(int64_t ended, char out[static DATE_SIZE])
     }
 }
 
-/* When that day began. */
-static int64_t begin_of(const char *date)
-{
-    struct tm when = {0};
-    strptime(date, "%Y-%m-%d", &when);
-    return (int64_t)timegm(&when) * 1000;
-}
-
-static int64_t wall_now(void)
-{
-    return (int64_t)milliseconds(clock_wall_now());
-}
-
-/* Of its file, or of one that belongs to it. */
-static void day_path(
-    const struct days *days, const char *date, const char *suffix, char path[static PATH_MAX])
-{
-    snprintf(path, PATH_MAX, "%s/%.10s.db%s", days->directory, date, suffix);
-}
-
 static size_t place_of(const struct days *days, const char *date)
 {
     size_t i = 0;
-    while (i < days->n && strcmp(days->list[i].date, date) < 0) {
+    while (i < days->n && strcmp(days->list[i]->date, date) < 0) {
         i++;
     }
     return i;
 }
 
-struct day *days_from(struct days *days, const char *date)
+struct day *days_from(const struct days *days, const char *date)
 {
     size_t i = place_of(days, date);
-    return i < days->n ? &days->list[i] : NULL;
+    return i < days->n ? days->list[i] : NULL;
 }
 
-struct day *days_before(struct days *days, const char *date)
+struct day *days_before(const struct days *days, const char *date)
 {
     size_t i = place_of(days, date);
-    return i > 0 ? &days->list[i - 1] : NULL;
+    return i > 0 ? days->list[i - 1] : NULL;
 }
 
 /* Makes a place for it if it has none. */
 static struct day *day_of(struct days *days, const char *date)
 {
     size_t i = place_of(days, date);
-    if (i == days->n || strcmp(days->list[i].date, date) != 0) {
+    if (i == days->n || strcmp(days->list[i]->date, date) != 0) {
         days->list = memory_grow(days->list, days->n, sizeof *days->list);
         memmove(&days->list[i + 1], &days->list[i], (days->n - i) * sizeof *days->list);
-        days->list[i] = (struct day){0};
-        memcpy(days->list[i].date, date, DATE_SIZE);
+        days->list[i] = memory_new(sizeof *days->list[i]);
+        memcpy(days->list[i]->date, date, DATE_SIZE);
         days->n++;
     }
-    return &days->list[i];
+    return days->list[i];
 }
 
-static void forget_day(struct days *days, struct day *day)
+/* Of a file that belongs to the day. */
+static void day_path(
+    const struct days *days, const char *date, const char *suffix, char path[static PATH_MAX])
 {
-    size_t i = (size_t)(day - days->list);
-    day_close(&day->file);
-    days->n--;
-    memmove(day, day + 1, (days->n - i) * sizeof *day);
+    snprintf(path, PATH_MAX, "%s/%.10s.db%s", days->directory, date, suffix);
 }
 
 /* ---- what goes wrong ---- */
 
-static void say_failure(struct days *days, const char *date, const char *why)
+struct day_row gap_row(
+    struct text *line, int64_t from, int64_t until, const char *why, uint64_t n)
 {
-    char before[sizeof days->why];
-    memcpy(before, days->why, sizeof before);
-    snprintf(days->why, sizeof days->why, "%s/%s.db: %s", days->directory, date, why);
-    if (strcmp(before, days->why) != 0) {
-        log_warning("%s; what ends meanwhile waits in berthd's ring", days->why);
+    from = from < until ? from : until; /* the clock may have been set back */
+    text_add(line, "gap");
+    text_add_number_key(line, "from", (uint64_t)from);
+    text_add_number_key(line, "until", (uint64_t)until);
+    text_add_key(line, "why", why);
+    if (n > 0) {
+        text_add_number_key(line, "n", n);
     }
+    return (struct day_row){.kind = ROW_GAP,
+        .ended = until,
+        .asked = from,
+        .how = why,
+        .claims = "",
+        .line = line->bytes};
 }
 
-static void works(struct days *days)
+/* Says each reason once. Returns false. */
+static bool fail(struct days *days, const char *date, const char *why)
 {
-    if (days->why[0]) {
-        days->why[0] = '\0';
-        log_info("the history in %s is written again", days->directory);
+    char said[sizeof days->why];
+    snprintf(said, sizeof said, "%s/%s.db: %s", days->directory, date, why);
+    if (strcmp(said, days->why) != 0) {
+        memcpy(days->why, said, sizeof said);
+        log_warning("%s; what ends meanwhile waits in berthd's ring", said);
     }
+    struct day *open = days_from(days, days->open);
+    if (days->open[0] && open) {
+        day_close(&open->file);
+    }
+    days->open[0] = '\0';
+    days->added = days->committed;
+    return false;
 }
 
-/* Adds one gap to an opened file. */
-static enum day_result add_alone(struct day_file *file, const struct day_row *row)
-{
-    enum day_result result;
-    if ((result = day_begin(file)) || (result = day_add(file, row))) {
-        return result;
-    }
-    return day_commit(file);
-}
-
-/* Renames it and what SQLite has beside it; the one that was set aside of the same day goes. */
-static bool rename_day(const struct days *days, const char *date)
-{
-    char from[PATH_MAX], to[PATH_MAX];
-    day_path(days, date, "-wal", from);
-    day_path(days, date, ".damaged-wal", to);
-    if (rename(from, to) < 0 && errno != ENOENT) {
-        return false;
-    }
-    day_path(days, date, "", from);
-    day_path(days, date, ".damaged", to);
-    return rename(from, to) == 0 || errno == ENOENT;
-}
-
-/* The whole day is a gap, until now. */
+/* It and SQLite's log beside it take the place of the one that was set aside before. The whole day
+ * is a gap, until now. */
 static void set_aside(struct days *days, struct day *day)
 {
-    char path[PATH_MAX];
-    int64_t begin = begin_of(day->date), now = wall_now();
-    int64_t end = begin + DAY_MILLISECONDS - 1;
-    struct day_row gap = gap_row(begin, now > begin && now < end ? now : end, "damaged", 0);
+    char path[PATH_MAX], log[PATH_MAX], to[PATH_MAX + 32];
+    struct text line = TEXT_INIT;
+    struct tm when = {0};
+    strptime(day->date, "%Y-%m-%d", &when);
+    int64_t begin = (int64_t)timegm(&when) * 1000, end = begin + DAY_MILLISECONDS - 1;
+    int64_t now = (int64_t)milliseconds(clock_wall_now());
+    struct day_row gap = gap_row(&line, begin, now > begin && now < end ? now : end, "damaged", 0);
     day_path(days, day->date, "", path);
-    log_error("%s: %s: it is now %s.damaged", path, day->file.why, path);
+    day_path(days, day->date, "-wal", log);
+    log_error("%s: %s: it is now %s/damaged.db", path, day->file.why, days->directory);
     day_close(&day->file);
-    if (!rename_day(days, day->date)) {
+    snprintf(to, sizeof to, "%s/damaged.db-wal", days->directory);
+    unlink(to);
+    rename(log, to);
+    to[strlen(to) - strlen("-wal")] = '\0';
+    if (rename(path, to) < 0) {
         log_error("%s: cannot rename it: %s", path, strerror(errno));
-    } else if (day_open(&day->file, path) == DAY_DONE && add_alone(&day->file, &gap) != DAY_DONE) {
+    } else if (day_open(&day->file, path) != DAY_DONE || day_add(&day->file, &gap) != DAY_DONE) {
         day_close(&day->file);
     }
-    free(gap.owned);
+    text_deinit(&line);
 }
 
 struct day_file *days_use(struct days *days, struct day *day)
@@ -221,7 +148,7 @@ struct day_file *days_use(struct days *days, struct day *day)
         if (result == DAY_IS_DAMAGED) {
             set_aside(days, day);
         } else if (result != DAY_DONE) {
-            say_failure(days, day->date, day->file.why);
+            fail(days, day->date, day->file.why);
         }
     }
     return day->file.database ? &day->file : NULL;
@@ -229,112 +156,64 @@ struct day_file *days_use(struct days *days, struct day *day)
 
 /* ---- what is too much ---- */
 
-/* Of a file and its log. */
-struct day_names {
-    const char *file, *log;
-};
-static const struct day_names in_use = {"", "-wal"}, aside = {".damaged", ".damaged-wal"};
-
-static uint64_t bytes_of_file(const struct days *days, const char *date, const char *suffix)
+static uint64_t bytes_of(const char *path)
 {
-    char path[PATH_MAX];
     struct stat status;
-    day_path(days, date, suffix, path);
     return stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
 }
 
-static uint64_t bytes_of(const struct days *days, const char *date, const struct day_names *names)
+static uint64_t bytes_of_day(const struct days *days, const char *date)
 {
-    return bytes_of_file(days, date, names->file) + bytes_of_file(days, date, names->log);
+    char path[PATH_MAX], log[PATH_MAX];
+    day_path(days, date, "", path);
+    day_path(days, date, "-wal", log);
+    return bytes_of(path) + bytes_of(log);
 }
 
-static void remove_files(
-    const struct days *days, const char *date, const struct day_names *names)
+static void remove_oldest(struct days *days)
 {
     char path[PATH_MAX];
-    day_path(days, date, names->file, path);
+    struct day *day = days->list[0];
+    day_close(&day->file);
+    day_path(days, day->date, "", path);
     unlink(path);
-    day_path(days, date, names->log, path);
+    day_path(days, day->date, "-wal", path);
     unlink(path);
+    free(day);
+    memmove(days->list, days->list + 1, --days->n * sizeof *days->list);
 }
 
-/* Names of the directory that end like that, by their dates. */
-static size_t list_dates(
-    const struct days *days, const char *suffix, char (**datesp)[DATE_SIZE])
-{
-    struct dirent **entries = NULL;
-    size_t n = 0;
-    int n_entries = scandir(days->directory, &entries, NULL, alphasort);
-    *datesp = NULL;
-    for (int i = 0; i < n_entries; i++) {
-        const char *name = entries[i]->d_name;
-        struct tm when;
-        const char *end = strptime(name, "%Y-%m-%d", &when);
-        if (end == name + DATE_SIZE - 1 && strcmp(end, suffix) == 0) {
-            *datesp = memory_grow(*datesp, n, DATE_SIZE);
-            memcpy((*datesp)[n], name, DATE_SIZE - 1);
-            (*datesp)[n++][DATE_SIZE - 1] = '\0';
-        }
-        free(entries[i]);
-    }
-    free(entries);
-    return n;
-}
-
-/* What was set aside goes first: all but a few, and what is larger than there is room for. Returns
- * how many bytes are left. */
-static uint64_t trim_aside(const struct days *days, uint64_t room, const char *oldest)
-{
-    char (*dates)[DATE_SIZE];
-    size_t n = list_dates(days, ".db.damaged", &dates);
-    uint64_t kept = 0;
-    for (size_t i = n, n_kept = 0; i-- > 0;) {
-        uint64_t bytes = bytes_of(days, dates[i], &aside);
-        bool stays = n_kept < MAX_ASIDE && kept + bytes <= room && strcmp(dates[i], oldest) >= 0;
-        n_kept += stays;
-        kept += stays ? bytes : 0;
-        if (!stays) {
-            remove_files(days, dates[i], &aside);
-        }
-    }
-    free(dates);
-    return kept;
-}
-
+/* Not the day that is being written. */
 static void trim(struct days *days, int64_t now)
 {
-    char oldest[DATE_SIZE], today[DATE_SIZE];
-    uint64_t total = 0;
+    char oldest[DATE_SIZE], today[DATE_SIZE], aside[PATH_MAX];
     date_of(now, today);
     date_of(now - (int64_t)milliseconds(days->keep), oldest);
+    snprintf(aside, sizeof aside, "%s/damaged.db", days->directory);
+    uint64_t total = bytes_of(aside);
     for (size_t i = 0; i < days->n; i++) {
-        total += bytes_of(days, days->list[i].date, &in_use);
+        total += bytes_of_day(days, days->list[i]->date);
     }
-    total += trim_aside(days, days->size > total ? days->size - total : 0, oldest);
-    while (days->n > 0 && strcmp(days->list[0].date, today) != 0 &&
-        (total > days->size || strcmp(days->list[0].date, oldest) < 0)) {
-        uint64_t bytes = bytes_of(days, days->list[0].date, &in_use);
-        char date[DATE_SIZE];
-        memcpy(date, days->list[0].date, DATE_SIZE);
-        forget_day(days, &days->list[0]);
-        remove_files(days, date, &in_use);
-        total -= bytes;
+    if (total > days->size && bytes_of(aside) > 0) {
+        total -= bytes_of(aside);
+        unlink(aside);
+    }
+    while (days->n > 0 && strcmp(days->list[0]->date, today) != 0 &&
+        (total > days->size || strcmp(days->list[0]->date, oldest) < 0)) {
+        total -= bytes_of_day(days, days->list[0]->date);
+        remove_oldest(days);
     }
     days->is_full = total > days->size;
-    days->unweighed = 0;
 }
 
 void days_tend(struct days *days, int64_t now)
 {
-    char today[DATE_SIZE];
-    date_of(now, today);
     for (size_t i = 0; i < days->n; i++) {
-        struct day *day = &days->list[i];
-        if (day->was_written && day->file.database &&
-            day_checkpoint(&day->file) != DAY_DONE) {
-            say_failure(days, day->date, day->file.why);
+        struct day *day = days->list[i];
+        if (day->was_written && day->file.database && day_checkpoint(&day->file) != DAY_DONE) {
+            fail(days, day->date, day->file.why);
         }
-        if (!day->was_used && strcmp(day->date, today) != 0) {
+        if (!day->was_used) {
             day_close(&day->file);
         }
         day->was_used = day->was_written = false;
@@ -344,112 +223,90 @@ void days_tend(struct days *days, int64_t now)
 
 /* ---- writing ---- */
 
-/* Those of the batch that are of one day, in one transaction. */
-static enum day_result write_day(struct day_file *file, struct batch *batch, const char *date)
+bool days_commit(struct days *days)
 {
-    size_t i = batch->n_written;
-    char of_row[DATE_SIZE];
-    struct ring_state ring = batch->ring;
-    enum day_result result = day_begin(file);
-    while (result == DAY_DONE && i < batch->n) {
-        const struct day_row *row = &batch->rows[i];
-        date_of(row->ended, of_row);
-        if (strcmp(of_row, date) != 0) {
-            break;
-        }
-        ring.serial = row->serial > 0 ? row->serial : ring.serial;
-        ring.ended = row->ended;
-        result = day_add(file, row);
-        i++;
-    }
-    ring.serial = i < batch->n ? ring.serial : batch->ring.serial;
-    if (result != DAY_DONE || (result = day_set_ring(file, &ring)) != DAY_DONE ||
-        (result = day_commit(file)) != DAY_DONE) {
-        return result;
-    }
-    batch->n_written = i;
-    return DAY_DONE;
-}
-
-/* One day of the batch. False: it fails. */
-static bool write_some(struct days *days, struct batch *batch)
-{
-    char date[DATE_SIZE];
-    date_of(batch->rows[batch->n_written].ended, date);
-    struct day *day = day_of(days, date);
-    struct day_file *file = days_use(days, day);
-    if (!file) {
-        return false;
-    }
-    enum day_result result = write_day(file, batch, date);
-    day->was_written = true;
-    if (result == DAY_IS_DAMAGED) {
-        set_aside(days, day);
-        result = day->file.database ? write_day(&day->file, batch, date) : result;
-    }
-    if (result != DAY_DONE) {
-        say_failure(days, date, day->file.why);
-        day_close(&day->file);
-    }
-    return result == DAY_DONE;
-}
-
-bool days_write(struct days *days, struct batch *batch)
-{
-    char date[DATE_SIZE];
-    if (batch->n == 0) {
+    struct day *day = days_from(days, days->open);
+    if (!days->open[0]) {
         return true;
     }
-    days->unweighed += batch->n_written == 0 ? batch->bytes : 0;
-    if (days->unweighed > days->size / WEIGH_AFTER || days->is_full) {
-        trim(days, wall_now());
+    if (day_commit(&day->file) != DAY_DONE) {
+        return fail(days, day->date, day->file.why);
     }
-    if (days->is_full) {
-        date_of(wall_now(), date);
-        say_failure(days, date, "this day alone has reached `size`");
-        return false;
+    days->open[0] = '\0';
+    days->committed = days->added;
+    if (days->why[0]) {
+        days->why[0] = '\0';
+        log_info("the history in %s is written again", days->directory);
     }
-    while (batch->n_written < batch->n) {
-        if (!write_some(days, batch)) {
-            return false;
-        }
-    }
-    days->ring = batch->ring;
-    works(days);
+    trim(days, (int64_t)milliseconds(clock_wall_now()));
     return true;
 }
 
-void days_note_seen(struct days *days, int64_t now)
-{
-    struct day *day = days->n > 0 ? &days->list[days->n - 1] : NULL;
-    struct day_file *file = day && days->ring.id != 0 ? days_use(days, day) : NULL;
-    days->ring.seen = now;
-    if (file && day_begin(file) == DAY_DONE && day_set_ring(file, &days->ring) == DAY_DONE) {
-        day_commit(file);
-    }
-}
-
-void days_take_back(struct days *days, uint64_t ring, uint64_t serial)
+/* The day of that time, with a transaction; NULL: it fails. */
+static struct day *enter(struct days *days, int64_t ended)
 {
     char date[DATE_SIZE];
-    date_of(days->ring.ended, date);
-    struct day *day = days_from(days, date);
-    struct day_file *file = day ? days_use(days, day) : NULL;
-    if (file) {
-        day_take_back(file, ring, serial);
+    date_of(ended, date);
+    if (strcmp(days->open, date) == 0) {
+        return days_from(days, date);
     }
+    if (!days_commit(days)) {
+        return NULL;
+    }
+    if (days->is_full) {
+        fail(days, date, "there is no room for more: `size`");
+        return NULL;
+    }
+    struct day *day = day_of(days, date);
+    struct day_file *file = days_use(days, day);
+    if (!file || day_begin(file) != DAY_DONE) {
+        fail(days, date, day->file.why);
+        day_close(&day->file);
+        return NULL;
+    }
+    memcpy(days->open, date, DATE_SIZE);
+    day->was_written = true;
+    return day;
+}
+
+/* After a change. */
+static bool judge(struct days *days, struct day *day, enum day_result result)
+{
+    if (result == DAY_IS_DAMAGED) {
+        set_aside(days, day);
+        days->open[0] = '\0';
+        return fail(days, day->date, "it was damaged");
+    }
+    return result == DAY_DONE || fail(days, day->date, day->file.why);
+}
+
+bool days_add(struct days *days, const struct day_row *row)
+{
+    struct day *day = enter(days, row->ended);
+    if (!day || !judge(days, day, day_add(&day->file, row))) {
+        return false;
+    }
+    days->added = (struct drained){row->ring, row->serial, row->ended};
+    return true;
+}
+
+bool days_take_back(struct days *days, uint64_t ring, uint64_t serial)
+{
+    struct day *day = enter(days, days->added.ended);
+    return day && judge(days, day, day_take_back(&day->file, ring, serial));
 }
 
 int64_t days_since(struct days *days)
 {
-    for (size_t i = 0; i < days->n; i++) {
-        int64_t ended = 0;
-        struct day_file *file = days_use(days, &days->list[i]);
-        if (file && day_oldest_end(file, &ended) == DAY_DONE && ended > 0) {
-            return ended;
+    int64_t oldest = 0;
+    for (size_t i = 0; i < days->n && oldest == 0; i++) {
+        struct day_row newest;
+        struct day_file *file = days_use(days, days->list[i]);
+        if (!file || day_bounds(file, &newest, &oldest) != DAY_DONE) {
+            oldest = 0;
         }
     }
-    return 0;
+    return oldest;
 }
 
 /* ---- life ---- */
@@ -463,31 +320,29 @@ static bool make_and_lock(struct days *days)
         log_error("%s: %s", days->directory, strerror(error ? error : errno));
         return false;
     }
-    if (flock(days->lock_fd, LOCK_EX | LOCK_NB) < 0) {
+    bool is_ours = flock(days->lock_fd, LOCK_EX | LOCK_NB) == 0;
+    if (!is_ours) {
         log_error("%s: another %s has it", days->directory, log_program);
-        return false;
     }
-    return true;
+    return is_ours;
 }
 
-/* What was written last may be in any of them, if the clock was set back. */
-static void find_ring(struct days *days)
+/* What was read last may be in any of them, if the clock was set back. */
+static void find_drained(struct days *days, struct day *day)
 {
-    for (size_t i = 0; i < days->n; i++) {
-        struct ring_state ring;
-        struct day_file *file = days_use(days, &days->list[i]);
-        if (!file || day_get_ring(file, &ring) != DAY_DONE || ring.id == 0) {
-            continue;
-        }
-        bool is_newer = ring.id == days->ring.id ? ring.serial >= days->ring.serial
-                                                 : ring.seen >= days->ring.seen;
-        days->ring = is_newer ? ring : days->ring;
+    int64_t oldest;
+    struct day_row last;
+    struct day_file *file = days_use(days, day);
+    bool is_known = file && day_bounds(file, &last, &oldest) == DAY_DONE && last.ring != 0;
+    if (is_known && (last.ring != days->added.ring || last.serial >= days->added.serial)) {
+        days->added = (struct drained){last.ring, last.serial, last.ended};
     }
 }
 
 bool days_open(struct days *days, const char *directory, nanoseconds keep, uint64_t size)
 {
-    char (*dates)[DATE_SIZE];
+    struct dirent **entries = NULL;
+    struct tm when;
     *days = (struct days){.keep = keep, .size = size, .lock_fd = -1};
     if (strlen(directory) >= sizeof days->directory) {
         log_error("%s: too long", directory);
@@ -497,20 +352,27 @@ bool days_open(struct days *days, const char *directory, nanoseconds keep, uint6
     if (!make_and_lock(days)) {
         return false;
     }
-    size_t n = list_dates(days, ".db", &dates);
-    for (size_t i = 0; i < n; i++) {
-        day_of(days, dates[i]);
+    int n = scandir(directory, &entries, NULL, alphasort);
+    for (int i = 0; i < n; i++) {
+        char *name = entries[i]->d_name;
+        const char *end = strptime(name, "%Y-%m-%d", &when);
+        if (end == name + DATE_SIZE - 1 && strcmp(end, ".db") == 0) {
+            name[DATE_SIZE - 1] = '\0';
+            find_drained(days, day_of(days, name));
+        }
+        free(entries[i]);
     }
-    free(dates);
-    find_ring(days);
-    days_tend(days, wall_now());
+    free(entries);
+    days->committed = days->added;
+    days_tend(days, (int64_t)milliseconds(clock_wall_now()));
     return true;
 }
 
 void days_close(struct days *days)
 {
     for (size_t i = 0; i < days->n; i++) {
-        day_close(&days->list[i].file);
+        day_close(&days->list[i]->file);
+        free(days->list[i]);
     }
     free(days->list);
     if (days->lock_fd >= 0) {

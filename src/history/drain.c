@@ -1,40 +1,14 @@
 #include "history/drain.h"
 
 #include "base/clock.h"
-#include "base/memory.h"
-#include "base/text.h"
 #include "journal/history_entry.h"
 #include "journal/record.h"
 #include "log/log.h"
 #include "status/ended_line.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-enum { MAX_ROWS = 500, MAX_BYTES = 512 << 10 }; /* in one batch */
-
-void drain_init(struct drain *drain, struct days *days)
-{
-    *drain = (struct drain){.days = days, .next_fd = -1};
-    drain->batch.ring = days->ring;
-    drain->ended = days->ring.ended;
-}
-
-void drain_deinit(struct drain *drain)
-{
-    batch_empty(&drain->batch);
-    history_reader_detach(&drain->reader);
-    if (drain->next_fd >= 0) {
-        close(drain->next_fd);
-    }
-}
-
-static int64_t wall_now(void)
-{
-    return (int64_t)milliseconds(clock_wall_now());
-}
+enum { MAX_ENTRIES = 500 }; /* in one transaction */
 
 /* Of an instant of CLOCK_BOOTTIME, as the time of day is set now. */
 static int64_t wall_of(nanoseconds instant)
@@ -43,32 +17,22 @@ static int64_t wall_of(nanoseconds instant)
     return (clock_wall_now() - span) / NANOSECONDS_PER_MILLISECOND;
 }
 
-/* ---- one entry ---- */
+/* ---- rows ---- */
 
-/* The row's strings are in one piece of memory: the line, how and claims, each with a NUL. */
-static void own_strings(struct day_row *row, const char *how, struct text *claims, struct text *line)
-{
-    struct text all = TEXT_INIT;
-    size_t n_line = line->length, n_how = strlen(how);
-    text_add_bytes(&all, line->bytes, n_line);
-    text_add_bytes(&all, "", 1);
-    text_add_bytes(&all, how, n_how + 1);
-    text_add_bytes(&all, claims->bytes, claims->length + 1);
-    row->owned = text_take(&all);
-    row->line = row->owned;
-    row->how = row->owned + n_line + 1;
-    row->claims = row->how + n_how + 1;
-    text_deinit(claims);
-    text_deinit(line);
-}
-
-static void add_row(
+static bool add_row(
     struct drain *drain, const struct history_entry *entry, const struct saved_lease *lease)
 {
     const struct ended_lease ended = {entry, lease, record_database(lease)};
-    struct text claims = TEXT_INIT, line = TEXT_INIT;
     int64_t at = wall_of(entry->ended_at), held = (int64_t)ended_held(&ended);
-    struct day_row row = {
+    drain->line.length = drain->claims.length = 0;
+    text_add(&drain->claims, "");
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct saved_claim *claim = &lease->claims[i];
+        text_add_format(&drain->claims, "%s%s %u", i > 0 ? "," : "", claim->name, claim->count);
+    }
+    ended_line_write(&drain->line, &ended, (uint64_t)at, true);
+    drain->line.bytes[--drain->line.length] = '\0'; /* its LF */
+    const struct day_row row = {
         .kind = ROW_ENDED,
         .ended = at,
         .asked = at - held - (int64_t)ended_waited(&ended),
@@ -76,102 +40,97 @@ static void add_row(
         .uid = entry->uid,
         .hiding = entry->hiding,
         .lease = entry->lease,
+        .how = entry->how,
+        .claims = drain->claims.bytes,
+        .line = drain->line.bytes,
         .ring = drain->reader.id,
         .serial = drain->reader.serial,
     };
-    text_add(&claims, "");
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct saved_claim *claim = &lease->claims[i];
-        text_add_format(&claims, "%s%s %u", i > 0 ? "," : "", claim->name, claim->count);
-    }
-    ended_line_write(&line, &ended, (uint64_t)at, true);
-    line.bytes[--line.length] = '\0'; /* its LF */
-    own_strings(&row, entry->how, &claims, &line);
-    batch_add(&drain->batch, &row);
-    drain->ended = at;
+    return days_add(drain->days, &row);
 }
 
-/* ---- what is missing ---- */
+/* From the last row until then. `serial`: of the last entry before it. */
+static bool add_gap(
+    struct drain *drain, int64_t until, const char *why, uint64_t n, uint64_t serial)
+{
+    int64_t from = drain->days->added.ended;
+    drain->line.length = 0;
+    struct day_row gap = gap_row(&drain->line, from > 0 ? from : until, until, why, n);
+    gap.ring = drain->reader.id;
+    gap.serial = serial;
+    return days_add(drain->days, &gap);
+}
 
 /* What is missing before that entry. */
-static void count_missing(struct drain *drain, const struct history_copy *copy)
+static bool add_missing(
+    struct drain *drain, const struct history_copy *copy, const struct history_entry *entry)
 {
-    bool is_known = drain->days->ring.id != 0 || !drain->is_first;
-    drain->n_damaged += copy->n_damaged;
-    if (copy->n_overwritten > 0 && is_known) { /* else they ended before all that is kept */
-        drain->n_overwritten += copy->n_overwritten;
-        drain->why = drain->has_failed ? "disk-full"
-            : drain->is_first          ? "not-running"
-                                       : "overwritten";
-    }
-    drain->is_first = drain->has_failed = false;
+    int64_t until = wall_of(entry->ended_at);
+    bool is_known = drain->days->added.ring != 0; /* else they ended before all that is kept */
+    const char *why = drain->has_failed ? "disk-full"
+        : drain->is_first               ? "not-running"
+                                        : "overwritten";
+    uint64_t before = copy->serial - 1;
+    return (copy->n_damaged == 0 || add_gap(drain, until, "damaged", copy->n_damaged, before)) &&
+        (copy->n_overwritten == 0 || !is_known ||
+            add_gap(drain, until, why, copy->n_overwritten, before));
 }
 
-static void add_missing(struct drain *drain, int64_t until)
+void drain_note_seen(struct drain *drain)
 {
-    int64_t from = drain->ended > 0 ? drain->ended : until;
-    if (drain->n_damaged > 0) {
-        batch_add_gap(&drain->batch, from, until, "damaged", drain->n_damaged);
+    const struct day_row seen = {.kind = ROW_SEEN,
+        .ended = wall_of(clock_now()),
+        .claims = "",
+        .how = "",
+        .line = "",
+        .ring = drain->reader.id,
+        .serial = drain->reader.serial};
+    if (drain->reader.head && days_add(drain->days, &seen)) {
+        days_commit(drain->days);
     }
-    if (drain->n_overwritten > 0) {
-        batch_add_gap(&drain->batch, from, until, drain->why, drain->n_overwritten);
-    }
-    drain->n_damaged = drain->n_overwritten = 0;
-}
-
-/* What ended after the last look at an earlier ring is not in this one. */
-static void note_other_ring(struct drain *drain, const struct ring_state *before, bool was_read)
-{
-    int64_t from = before->seen > before->ended ? before->seen : before->ended;
-    bool is_boot = strcmp(before->boot, drain->batch.ring.boot) != 0;
-    if (before->id == 0 || before->id == drain->reader.id || (was_read && !drain->is_lost)) {
-        return;
-    }
-    batch_add_gap(&drain->batch, from, is_boot ? wall_of(0) : wall_now(),
-        is_boot              ? "reboot"
-            : drain->is_lost ? "damaged"
-                             : "not-running",
-        0);
 }
 
 /* ---- rings ---- */
 
-/* All of the one before has been read, or is lost, and written. */
-static void attach_next(struct drain *drain)
+/* What ended after the last look at an earlier ring is not in this one. False: it fails. */
+static bool note_other_ring(struct drain *drain, bool was_whole)
 {
-    struct ring_state before = drain->batch.ring;
-    bool was_read = drain->reader.head;
-    struct history_reader next;
+    const struct drained *before = &drain->days->added;
+    int64_t boot = wall_of(0);
+    bool is_boot = before->ended < boot;
+    if (before->ring == 0 || before->ring == drain->reader.id) {
+        return true;
+    }
+    if (was_whole) {
+        drain_note_seen(drain);
+        return true;
+    }
+    const char *why = is_boot ? "reboot" : drain->is_lost ? "damaged" : "not-running";
+    return add_gap(drain, is_boot ? boot : wall_of(clock_now()), why, 0, 0) &&
+        days_commit(drain->days);
+}
+
+/* All of the one before has been read and written, or is lost. False: it is to be tried again. */
+static bool attach_next(struct drain *drain)
+{
+    bool was_whole = drain->reader.head && !drain->is_lost;
     history_reader_detach(&drain->reader);
-    bool is_ring = history_reader_attach(&next, drain->next_fd, 0);
-    bool is_same = is_ring && next.id == before.id;
-    history_reader_detach(&next);
-    is_ring = is_ring &&
-        history_reader_attach(&drain->reader, drain->next_fd, is_same ? before.serial : 0);
+    bool is_ring = history_reader_attach(&drain->reader, drain->next_fd, 0);
+    bool is_same = drain->reader.id == drain->days->added.ring;
+    if (!is_ring || drain->reader.layout != HISTORY_LAYOUT) {
+        log_error("berthd's history has a form that this berth-history does not know");
+        history_reader_detach(&drain->reader);
+    } else if (note_other_ring(drain, was_whole)) {
+        history_reader_seek(&drain->reader, is_same ? drain->days->added.serial : 0);
+        drain->is_first = !(is_same && was_whole);
+        drain->is_lost = false;
+    } else {
+        history_reader_detach(&drain->reader);
+        return false;
+    }
     close(drain->next_fd);
     drain->next_fd = -1;
-    if (is_ring && drain->reader.layout != HISTORY_LAYOUT) {
-        log_error("berthd's history has layout %llu: this berth-history is another version's",
-            (unsigned long long)drain->reader.layout);
-        history_reader_detach(&drain->reader);
-        is_ring = false;
-    }
-    if (!is_ring) {
-        return;
-    }
-    struct ring_state *ring = &drain->batch.ring;
-    *ring = (struct ring_state){
-        .id = drain->reader.id, .serial = drain->reader.serial, .ended = drain->ended};
-    snprintf(ring->boot, sizeof ring->boot, "%.*s", (int)sizeof ring->boot - 1,
-        drain->reader.head->boot_id);
-    ring->seen = is_same ? before.seen : wall_now();
-    note_other_ring(drain, &before, was_read);
-    if (drain->batch.n == 0) {
-        drain->days->ring = *ring;
-        days_note_seen(drain->days, ring->seen);
-    }
-    drain->is_first = !(is_same && was_read);
-    drain->is_lost = false;
+    return true;
 }
 
 void drain_pass(struct drain *drain, int fd)
@@ -184,71 +143,69 @@ void drain_pass(struct drain *drain, int fd)
 
 /* ---- steps ---- */
 
-/* It was the newest one, and its lease goes on. */
-static void take_back(struct drain *drain, uint64_t serial)
-{
-    struct batch *batch = &drain->batch;
-    struct day_row *last = batch->n > 0 ? &batch->rows[batch->n - 1] : NULL;
-    if (last && last->serial == serial) {
-        free(last->owned);
-        batch->n--;
-    } else {
-        days_take_back(drain->days, drain->reader.id, serial);
-    }
-}
-
-static void take_entry(struct drain *drain, const struct history_copy *copy)
+/* False: the days cannot be written. */
+static bool take_entry(struct drain *drain, const struct history_copy *copy)
 {
     struct history_entry entry;
-    if (copy->withdrawn > 0) {
-        take_back(drain, copy->withdrawn);
+    if (copy->withdrawn > 0 && /* it was the newest one, and its lease goes on */
+        !days_take_back(drain->days, drain->reader.id, copy->withdrawn)) {
+        return false;
     }
-    count_missing(drain, copy);
-    drain->batch.ring.serial = copy->serial;
     if (!history_entry_read(&entry, copy->bytes, copy->n)) {
-        return; /* another version's */
+        return true; /* another version's */
     }
-    if (entry.kind != HISTORY_ENDED) {
-        return; /* the end that follows says it as well */
+    entry.ended_at = entry.kind == HISTORY_ENDED ? entry.ended_at : clock_now();
+    if (!add_missing(drain, copy, &entry)) {
+        return false;
     }
-    struct saved_lease *lease = record_read(entry.record, entry.record_length);
-    add_missing(drain, wall_of(entry.ended_at));
-    if (lease) {
-        add_row(drain, &entry, lease);
-    }
+    drain->is_first = drain->has_failed = false;
+    struct saved_lease *lease = entry.kind == HISTORY_ENDED /* who takes it away, its end says */
+        ? record_read(entry.record, entry.record_length)
+        : NULL;
+    bool is_done = !lease || add_row(drain, &entry, lease);
     record_free(lease);
-}
-
-/* Fills the batch. False: nothing more is there. */
-static bool read_some(struct drain *drain)
-{
-    struct history_copy copy;
-    while (drain->batch.n < MAX_ROWS && drain->batch.bytes < MAX_BYTES) {
-        enum history_read read = history_reader_next(&drain->reader, &copy);
-        drain->is_lost |= read == HISTORY_CUT;
-        if (read != HISTORY_READ) {
-            return false;
-        }
-        take_entry(drain, &copy);
-    }
-    return true;
+    return is_done;
 }
 
 enum drain_result drain_step(struct drain *drain)
 {
-    bool has_more = drain->reader.head && !drain->is_lost && drain->batch.n == 0 &&
-        read_some(drain);
-    drain->batch.ring.ended = drain->ended;
-    drain->batch.ring.seen = wall_now();
-    if (!days_write(drain->days, &drain->batch)) {
+    struct history_copy copy;
+    enum history_read read = HISTORY_UP_TO_DATE;
+    bool is_done = true;
+    for (unsigned n = 0; is_done && drain->reader.head && !drain->is_lost && n < MAX_ENTRIES; n++) {
+        read = history_reader_next(&drain->reader, &copy);
+        if (read != HISTORY_READ) {
+            break;
+        }
+        is_done = take_entry(drain, &copy);
+    }
+    drain->is_lost |= read == HISTORY_CUT;
+    if (!is_done || !days_commit(drain->days)) {
         drain->has_failed = true;
+        history_reader_seek(&drain->reader, drain->days->committed.ring == drain->reader.id
+                ? drain->days->committed.serial
+                : 0);
         return DRAIN_FAILS;
     }
-    bool has_written = drain->batch.n > 0;
-    batch_empty(&drain->batch);
-    if (!has_more && drain->next_fd >= 0) {
-        attach_next(drain);
-        return DRAIN_MORE;
+    if (read != HISTORY_READ && drain->next_fd >= 0) {
+        return attach_next(drain) ? DRAIN_MORE : DRAIN_FAILS;
     }
-    return has_more || has_written ? DRAIN_MORE : DRAIN_DONE;
+    return read == HISTORY_READ ? DRAIN_MORE : DRAIN_DONE;
+}
+
+/* ---- life ---- */
+
+void drain_init(struct drain *drain, struct days *days)
+{
+    *drain = (struct drain){.days = days, .next_fd = -1};
+}
+
+void drain_deinit(struct drain *drain)
+{
+    history_reader_detach(&drain->reader);
+    text_deinit(&drain->line);
+    text_deinit(&drain->claims);
+    if (drain->next_fd >= 0) {
+        close(drain->next_fd);
+    }
 }

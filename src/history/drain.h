@@ -9,13 +9,10 @@ struct drain {
     struct history_reader reader; /* .head NULL: there is no ring yet */
     int next_fd; /* the ring that follows when this one has been read to its end; -1: none */
     bool is_lost; /* somebody has cut the file: another ring is needed */
-    struct batch batch;
-    int64_t ended; /* the time of the last row; 0: there is none */
-    /* Why entries are missing, if they are. */
-    bool is_first; /* this ring was attached, and nothing has been read since */
+    /* Why entries are missing, if they are: */
+    bool is_first; /* nothing has been read from this ring since it was attached */
     bool has_failed; /* the days could not be written since the last entry */
-    uint64_t n_damaged, n_overwritten; /* since the last row */
-    const char *why; /* of .n_overwritten */
+    struct text line, claims; /* of a row */
 };
 
 enum drain_result {
@@ -29,4 +26,6 @@ void drain_init(struct drain *drain, struct days *days);
 void drain_pass(struct drain *drain, int fd);
 /* Reads and writes some, which takes a few milliseconds. */
 enum drain_result drain_step(struct drain *drain);
+/* Notes that nothing has come until now. */
+void drain_note_seen(struct drain *drain);
 void drain_deinit(struct drain *drain);

@@ -3,7 +3,6 @@
  * stays open, and days may come and go. */
 #pragma once
 
-#include "base/text.h"
 #include "history/days.h"
 #include "history/sight.h"
 #include "wire/protocol.h"
@@ -27,18 +26,16 @@ struct question {
     struct day_place end; /* the newest row when it was asked */
     uint64_t n_found; /* on the way back */
     struct day_place found; /* before the oldest of those that are wanted, and of gaps */
-    /* Rows that cannot be read. */
-    int64_t step; /* how many are looked at together */
-    unsigned n_lost;
+    int64_t step; /* how many rows are looked at together: 1 where some cannot be read */
+    unsigned n_lost; /* that could not be read, since .last_ended */
     int64_t last_ended;
 };
 
-/* Takes what was asked; NULL: a key's value is wrong, *wrongp. `now` in milliseconds since 1970. */
-struct question *question_new(
-    const struct request *request, uint32_t uid, int64_t now, const char **wrongp);
+/* Of all that is written now. NULL: a key's value is wrong, *wrongp. `now` in milliseconds since
+ * 1970. */
+struct question *question_new(const struct request *request, uint32_t uid, struct days *days,
+    int64_t now, const char **wrongp);
 void question_free(struct question *question); /* accepts NULL */
-/* From here on: all that is written now. */
-void question_begin(struct question *question, struct days *days);
 /* Adds lines until `out` has `enough` bytes, or much has been looked at. False: that was the end. */
 bool question_go_on(struct question *question, struct days *days, const struct sight *sight,
     struct text *out, size_t enough);

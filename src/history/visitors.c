@@ -1,10 +1,8 @@
 #include "history/visitors.h"
 
 #include "admission/peer.h"
-#include "base/clock.h"
 #include "base/memory.h"
 #include "config.h"
-#include "log/log.h"
 #include "status/answer_lines.h"
 #include "wire/linebuf.h"
 
@@ -14,40 +12,39 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MAX_ACCEPTS = 16, ENOUGH_BYTES = 64 << 10 };
+enum { MAX_ACCEPTS = 16, ENOUGH_BYTES = 64 << 10, GROUPS_BYTES = 3840 };
 
 #define SILENT_FOR (60 * NANOSECONDS_PER_SECOND) /* without a request, or without reading */
-#define SIGHT_PATIENCE (2 * NANOSECONDS_PER_SECOND)
+#define SIGHT_FOR (5 * NANOSECONDS_PER_SECOND) /* what a user may see is asked again after */
+#define WORK_FOR (10 * NANOSECONDS_PER_MILLISECOND) /* on one answer, in a turn */
+#define DRAIN_FOR (30 * NANOSECONDS_PER_MILLISECOND) /* before an answer */
 
 struct visitor {
-    uv_poll_t poll;
+    uv_pipe_t pipe;
+    uv_write_t write;
     struct visitors *visitors;
-    int fd;
-    struct sight_user user;
-    bool is_viewer; /* sees all when berthd is down */
+    int fd; /* the pipe's */
+    uint32_t uid;
     struct linebuf lines;
     char bytes[LINE_BYTES]; /* lent to `lines` */
-    struct text out;
-    size_t sent;
+    struct text out; /* being written */
+    bool is_writing, has_ended; /* no more requests come */
     struct question *question; /* that is being answered */
-    bool has_sight; /* the question waits no more */
-    nanoseconds asked_at;
-    nanoseconds active_at;
-    bool has_ended; /* no more requests come */
+    struct sight sight;
+    nanoseconds sight_at, active_at;
 };
 
-static void on_visitor(uv_poll_t *poll, int status, int events);
+static void go_on_with(struct visitor *visitor);
 
 /* ---- life of one ---- */
 
 static void free_visitor(uv_handle_t *handle)
 {
-    struct visitor *visitor = container_of((uv_poll_t *)handle, struct visitor, poll);
-    close(visitor->fd);
+    struct visitor *visitor = container_of((uv_pipe_t *)handle, struct visitor, pipe);
     linebuf_deinit(&visitor->lines);
     text_deinit(&visitor->out);
     question_free(visitor->question);
-    free(visitor->user.groups);
+    sight_deinit(&visitor->sight);
     free(visitor);
 }
 
@@ -57,99 +54,56 @@ static void leave(struct visitor *visitor)
     for (size_t i = 0; i < MAX_VISITORS; i++) {
         if (visitors->list[i] == visitor) {
             visitors->list[i] = NULL;
-            uv_close((uv_handle_t *)&visitor->poll, free_visitor);
+            uv_close((uv_handle_t *)&visitor->pipe, free_visitor);
         }
     }
 }
 
-/* As many as berthd takes in a line. False: the kernel does not say which. */
-static bool read_groups(struct visitor *visitor)
+/* ---- requests ---- */
+
+/* What the user may see, as berthd says it; while it is down: one's own, and to some all. */
+static void look_at_rights(struct visitor *visitor, nanoseconds now)
 {
-    size_t n = 0;
-    gid_t *gids = peer_groups(visitor->fd, &n);
     struct text groups = TEXT_INIT;
-    text_add(&groups, "");
-    for (size_t i = 0; i < n && groups.length < GROUPS_BYTES; i++) {
-        text_add_format(&groups, "%s%u", i > 0 ? "," : "", gids[i]);
-        visitor->is_viewer |= gids[i] == visitor->visitors->view_group;
-    }
-    visitor->user.groups = text_take(&groups);
-    bool is_known = gids;
-    free(gids);
-    return is_known;
-}
-
-/* ---- answers ---- */
-
-/* Of a user of whom berthd says nothing. */
-static const struct sight *sight_without_berthd(const struct visitor *visitor)
-{
-    static const struct sight all = {.sees_all = true}, own;
-    return visitor->user.uid == 0 || visitor->is_viewer ? &all : &own;
-}
-
-/* NULL: not yet. */
-static const struct sight *sight_of(struct visitor *visitor, nanoseconds now)
-{
-    bool waits;
-    const struct sight *sight =
-        berthd_link_sight(visitor->visitors->link, &visitor->user, &waits);
-    if (sight || (waits && !visitor->has_sight && now - visitor->asked_at < SIGHT_PATIENCE)) {
-        return sight;
-    }
-    return sight_without_berthd(visitor);
-}
-
-static bool has_work(const struct visitor *visitor)
-{
-    return visitor->question && visitor->out.length - visitor->sent < ENOUGH_BYTES;
-}
-
-/* Sends what there is. False: the connection is broken. */
-static bool flush(struct visitor *visitor, nanoseconds now)
-{
-    while (visitor->sent < visitor->out.length) {
-        ssize_t n = send(visitor->fd, visitor->out.bytes + visitor->sent,
-            visitor->out.length - visitor->sent, MSG_NOSIGNAL);
-        if (n < 0) {
-            return errno == EAGAIN || errno == EINTR;
-        }
-        visitor->sent += (size_t)n;
-        visitor->active_at = now;
-    }
-    visitor->out.length = visitor->sent = 0;
-    return true;
-}
-
-static void answer_hello(const struct request *request, struct text *out)
-{
-    const char *proto = request->keys[KEY_INDEX_proto];
-    uint64_t version;
-    if (proto && (!number_parse(proto, UINT32_MAX, &version) || version != PROTOCOL_VERSION)) {
-        answer_error_saying(out, CODE_BAD_VALUE, "berth-history speaks proto=1");
+    size_t n = 0;
+    bool is_viewer = visitor->uid == 0;
+    if (visitor->sight.is_known && now - visitor->sight_at < SIGHT_FOR) {
         return;
     }
-    text_add(out, "ok");
-    text_add_number_key(out, "proto", PROTOCOL_VERSION);
-    text_add_key(out, "version", PACKAGE_VERSION);
-    text_add_number_key(out, "pid", (uint64_t)getpid());
-    text_add(out, "\n");
+    gid_t *gids = peer_groups(visitor->fd, &n);
+    text_add(&groups, "");
+    for (size_t i = 0; gids && i < n; i++) {
+        is_viewer |= gids[i] == visitor->visitors->view_group;
+        if (groups.length < GROUPS_BYTES) { /* as many as berthd takes in a line */
+            text_add_format(&groups, "%s%u", i > 0 ? "," : "", gids[i]);
+        }
+    }
+    free(gids);
+    sight_deinit(&visitor->sight);
+    if (!berthd_link_ask_sight(
+            visitor->visitors->link, visitor->uid, groups.bytes, &visitor->sight)) {
+        sight_deinit(&visitor->sight);
+        visitor->sight.sees_all = is_viewer;
+    }
+    visitor->sight_at = now;
+    text_deinit(&groups);
 }
 
+/* What has just ended is in the answer; of much, what there is time for. */
 static void begin_question(struct visitor *visitor, const struct request *request)
 {
-    const char *wrong;
     struct visitors *visitors = visitor->visitors;
-    visitors->drain_all(visitors->context);
-    visitor->question = question_new(
-        request, visitor->user.uid, (int64_t)milliseconds(clock_wall_now()), &wrong);
-    if (!visitor->question) {
-        answer_error(&visitor->out, CODE_BAD_VALUE, wrong);
-        return;
+    nanoseconds now = clock_now();
+    const char *wrong;
+    while (drain_step(visitors->drain) == DRAIN_MORE && clock_now() < now + DRAIN_FOR) {
     }
-    question_begin(visitor->question, visitors->days);
-    visitor->has_sight = false;
-    visitor->asked_at = clock_now();
+    visitor->question = question_new(request, visitor->uid, visitors->days,
+        (int64_t)milliseconds(clock_wall_now()), &wrong);
+    if (visitor->question) {
+        look_at_rights(visitor, now);
+    } else {
+        answer_error(&visitor->out, CODE_BAD_VALUE, wrong);
+    }
 }
 
 static void take_line(struct visitor *visitor, char *line, size_t length)
@@ -162,9 +116,8 @@ static void take_line(struct visitor *visitor, char *line, size_t length)
     } else if (request.command == COMMAND_history) {
         begin_question(visitor, &request);
     } else if (request.command == COMMAND_hello) {
-        answer_hello(&request, &visitor->out);
-    } else if (request.command == COMMAND_ping) {
-        text_add(&visitor->out, "ok\n");
+        text_add_format(&visitor->out, "ok proto=%d version=%s pid=%d\n", PROTOCOL_VERSION,
+            PACKAGE_VERSION, (int)getpid());
     } else {
         answer_error_saying(&visitor->out, CODE_UNKNOWN_COMMAND, "berthd answers that");
     }
@@ -188,98 +141,98 @@ static void take_lines(struct visitor *visitor)
 
 /* ---- turns ---- */
 
-static void on_idle(uv_idle_t *idle);
-
-/* After whatever has happened: answers lines, sends, and says what it waits for. */
-static void go_on_with(struct visitor *visitor, nanoseconds now)
+static void lend_bytes(uv_handle_t *handle, size_t size, uv_buf_t *buffer)
 {
-    bool is_good;
-    do {
-        take_lines(visitor);
-        is_good = flush(visitor, now);
-    } while (is_good && !visitor->question && visitor->out.length == 0 &&
-        linebuf_has_line(&visitor->lines));
-    bool is_idle = !visitor->question && visitor->out.length == 0;
-    if (!is_good || (visitor->has_ended && is_idle)) {
+    struct visitor *visitor = container_of((uv_pipe_t *)handle, struct visitor, pipe);
+    (void)size;
+    bool is_kept = linebuf_keep(&visitor->lines);
+    *buffer = uv_buf_init(visitor->bytes, is_kept ? sizeof visitor->bytes : 0);
+}
+
+static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
+{
+    struct visitor *visitor = container_of((uv_pipe_t *)stream, struct visitor, pipe);
+    (void)buffer;
+    visitor->has_ended = n == UV_EOF;
+    if (n < 0 && n != UV_EOF) {
         leave(visitor);
-        return;
-    }
-    int events = (is_idle ? UV_READABLE : 0) | (visitor->out.length > 0 ? UV_WRITABLE : 0);
-    if (events != 0) {
-        uv_poll_start(&visitor->poll, events, on_visitor);
-    } else {
-        uv_poll_stop(&visitor->poll);
-    }
-    if (has_work(visitor)) {
-        uv_idle_start(&visitor->visitors->idle, on_idle);
+    } else if (n == UV_EOF || linebuf_feed(&visitor->lines, visitor->bytes, (size_t)n)) {
+        visitor->active_at = clock_now();
+        go_on_with(visitor);
     }
 }
 
-/* Adds a piece to its answer, unless it waits for berthd. */
-static void work_for(struct visitor *visitor, nanoseconds now)
+static void on_written(uv_write_t *write, int status)
 {
-    const struct sight *sight = sight_of(visitor, now);
-    if (!sight) {
-        return;
+    struct visitor *visitor = container_of(write, struct visitor, write);
+    visitor->is_writing = false;
+    visitor->out.length = 0;
+    visitor->active_at = clock_now();
+    if (status < 0) {
+        leave(visitor);
+    } else if (!uv_is_closing((uv_handle_t *)&visitor->pipe)) {
+        go_on_with(visitor);
     }
-    visitor->has_sight = true;
-    if (!question_go_on(visitor->question, visitor->visitors->days, sight, &visitor->out,
-            visitor->sent + ENOUGH_BYTES)) {
-        question_free(visitor->question);
-        visitor->question = NULL;
-        visitor->active_at = now;
-    }
-    go_on_with(visitor, now);
 }
 
-/* A piece for each. */
 static void on_idle(uv_idle_t *idle)
 {
     struct visitors *visitors = container_of(idle, struct visitors, idle);
-    nanoseconds now = clock_now();
     uv_idle_stop(idle);
     for (size_t i = 0; i < MAX_VISITORS; i++) {
-        if (visitors->list[i] && has_work(visitors->list[i])) {
-            work_for(visitors->list[i], now);
+        if (visitors->list[i] && visitors->list[i]->question) {
+            go_on_with(visitors->list[i]);
         }
     }
 }
 
-/* False: the connection is broken. */
-static bool receive(struct visitor *visitor, nanoseconds now)
+static void answer_some(struct visitor *visitor)
 {
-    if (!linebuf_keep(&visitor->lines)) {
-        return false;
+    nanoseconds until = clock_now() + WORK_FOR;
+    bool has_more = true;
+    while (has_more && visitor->out.length < ENOUGH_BYTES && clock_now() < until) {
+        has_more = question_go_on(visitor->question, visitor->visitors->days, &visitor->sight,
+            &visitor->out, ENOUGH_BYTES);
     }
-    ssize_t n = recv(visitor->fd, visitor->bytes, sizeof visitor->bytes, 0);
-    if (n < 0) {
-        return errno == EAGAIN || errno == EINTR;
+    if (!has_more) {
+        question_free(visitor->question);
+        visitor->question = NULL;
     }
-    visitor->has_ended = n == 0;
-    visitor->active_at = now;
-    return n == 0 || linebuf_feed(&visitor->lines, visitor->bytes, (size_t)n);
 }
 
-static void on_visitor(uv_poll_t *poll, int status, int events)
+/* Answers, sends it, and reads again when all is sent. */
+static void go_on_with(struct visitor *visitor)
 {
-    struct visitor *visitor = container_of(poll, struct visitor, poll);
-    nanoseconds now = clock_now();
-    if (status < 0 || (events & UV_READABLE && !receive(visitor, now))) {
+    uv_stream_t *stream = (uv_stream_t *)&visitor->pipe;
+    if (visitor->is_writing) {
+        return;
+    }
+    take_lines(visitor);
+    if (visitor->question) {
+        answer_some(visitor);
+    }
+    if (visitor->out.length > 0) {
+        uv_buf_t buffer = uv_buf_init(visitor->out.bytes, (unsigned)visitor->out.length);
+        visitor->is_writing = true;
+        uv_read_stop(stream);
+        if (uv_write(&visitor->write, stream, &buffer, 1, on_written) < 0) {
+            leave(visitor);
+        }
+    } else if (visitor->question) {
+        uv_idle_start(&visitor->visitors->idle, on_idle);
+    } else if (visitor->has_ended) {
         leave(visitor);
     } else {
-        go_on_with(visitor, now);
+        uv_read_start(stream, lend_bytes, on_bytes);
     }
 }
 
-void visitors_look(struct visitors *visitors)
+void visitors_look(struct visitors *visitors, nanoseconds now)
 {
-    nanoseconds now = clock_now();
     for (size_t i = 0; i < MAX_VISITORS; i++) {
         struct visitor *visitor = visitors->list[i];
         if (visitor && now - visitor->active_at > SILENT_FOR) {
             leave(visitor);
-        } else if (visitor && has_work(visitor)) {
-            uv_idle_start(&visitors->idle, on_idle);
         }
     }
 }
@@ -293,7 +246,7 @@ static const char *refusal(const struct visitors *visitors, uid_t uid, size_t *p
     *placep = MAX_VISITORS;
     for (size_t i = 0; i < MAX_VISITORS; i++) {
         const struct visitor *visitor = visitors->list[i];
-        n_of_user += visitor && visitor->user.uid == uid;
+        n_of_user += visitor && visitor->uid == uid;
         *placep = visitor ? *placep : i;
     }
     return n_of_user >= MAX_VISITORS_OF_USER ? "too many connections of this user"
@@ -303,15 +256,12 @@ static const char *refusal(const struct visitors *visitors, uid_t uid, size_t *p
 
 static void take_in(struct visitors *visitors, int fd)
 {
-    struct peer peer;
+    struct peer peer = {0};
+    struct text line = TEXT_INIT;
     size_t place;
-    if (!peer_read(fd, &peer)) {
-        close(fd);
-        return;
-    }
-    const char *why = refusal(visitors, peer.uid, &place);
+    const char *why =
+        peer_read(fd, &peer) ? refusal(visitors, peer.uid, &place) : "the kernel says not who";
     if (why) {
-        struct text line = TEXT_INIT;
         answer_error_saying(&line, CODE_BUSY, "%s", why);
         send(fd, line.bytes, line.length, MSG_NOSIGNAL);
         text_deinit(&line);
@@ -320,24 +270,22 @@ static void take_in(struct visitors *visitors, int fd)
     }
     struct visitor *visitor = memory_new(sizeof *visitor);
     *visitor = (struct visitor){
-        .visitors = visitors, .fd = fd, .user.uid = peer.uid, .active_at = clock_now()};
+        .visitors = visitors, .fd = fd, .uid = peer.uid, .active_at = clock_now()};
     visitors->list[place] = visitor;
-    uv_poll_init(visitors->loop, &visitor->poll, fd);
-    if (read_groups(visitor)) {
-        go_on_with(visitor, visitor->active_at);
-    } else {
-        leave(visitor);
-    }
+    uv_pipe_init(visitors->loop, &visitor->pipe, 0);
+    uv_pipe_open(&visitor->pipe, fd);
+    go_on_with(visitor);
 }
 
+/* Not by uv_listen(): its loop would keep us for as long as clients connect without end. */
 static void on_connection(uv_poll_t *poll, int status, int events)
 {
     struct visitors *visitors = container_of(poll, struct visitors, listening);
-    int fd;
+    int listening, fd;
     (void)status, (void)events;
+    uv_fileno((uv_handle_t *)poll, &listening);
     for (int n = 0; n < MAX_ACCEPTS &&
-         uv_fileno((uv_handle_t *)poll, &fd) == 0 &&
-         (fd = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0;
+         (fd = accept4(listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0;
          n++) {
         take_in(visitors, fd);
     }

@@ -3,7 +3,6 @@
  * send, and for how long they are silent, or do not read. */
 #pragma once
 
-#include "base/time.h"
 #include "history/berthd_link.h"
 #include "history/question.h"
 
@@ -16,16 +15,15 @@ struct visitor;
 struct visitors {
     uv_loop_t *loop;
     struct days *days;
+    struct drain *drain;
     struct berthd_link *link;
-    void (*drain_all)(void *context); /* before an answer */
-    void *context;
     gid_t view_group; /* whose members see all when berthd is down; -1: there is none */
     uv_poll_t listening;
-    uv_idle_t idle; /* while there is an answer to go on with */
+    uv_idle_t idle; /* while there is an answer to go on with, and nothing to send */
     struct visitor *list[MAX_VISITORS]; /* owned; NULL: nobody */
 };
 
 void visitors_begin(struct visitors *visitors, int fd);
-/* What a user may see may have come; each second, too: who is silent for too long goes. */
-void visitors_look(struct visitors *visitors);
+/* Each second: who has been silent for too long goes. */
+void visitors_look(struct visitors *visitors, nanoseconds now);
 void visitors_end(struct visitors *visitors);

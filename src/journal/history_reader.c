@@ -204,6 +204,13 @@ bool history_reader_attach(struct history_reader *reader, int fd, uint64_t seria
     return true;
 }
 
+void history_reader_seek(struct history_reader *reader, uint64_t serial)
+{
+    reader->serial = serial;
+    reader->position = reader->n_damaged = reader->n_withdrawn = 0;
+    reader->has_last = reader->was_withdrawn = false;
+}
+
 void history_reader_detach(struct history_reader *reader)
 {
     if (reader->head) {

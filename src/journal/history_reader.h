@@ -41,5 +41,7 @@ enum history_read {
 /* Reads what has a higher serial than `serial`. The struct must stay where it is until
  * history_reader_detach(); the descriptor may be closed. False: it is no such file. */
 bool history_reader_attach(struct history_reader *reader, int fd, uint64_t serial);
+/* Goes back, or on, to what has a higher serial than `serial`. */
+void history_reader_seek(struct history_reader *reader, uint64_t serial);
 void history_reader_detach(struct history_reader *reader); /* does nothing if it is not attached */
 enum history_read history_reader_next(struct history_reader *reader, struct history_copy *copy);
