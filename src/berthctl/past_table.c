@@ -17,12 +17,32 @@ enum {
     FEW = 20, /* rows, each of which may have a second line */
 };
 
-/* ---- cells: a row is a struct past_lease, its context the struct past ---- */
+/* How rows are shown. */
+struct past_style {
+    uint64_t now;
+    bool has_fractions; /* of seconds */
+    const char *this_host; /* NULL: all leases are this host's */
+};
+
+static void add_time(struct text *text, uint64_t when, const struct past_style *style)
+{
+    text_add_datetime(text, (int64_t)when, (int64_t)style->now);
+    if (style->has_fractions) {
+        text_add_format(text, ".%03u", (unsigned)(when % 1000));
+    }
+}
+
+/* ---- cells: a row is a struct past_lease, its context a struct past_style ---- */
 
 static void ended_cell(struct text *text, const void *row, const void *context)
 {
-    const struct past *past = context;
-    text_add_datetime(text, (int64_t)((const struct past_lease *)row)->ended, (int64_t)past->now);
+    add_time(text, ((const struct past_lease *)row)->ended, context);
+}
+
+static void host_cell(struct text *text, const void *row, const void *context)
+{
+    const char *host = ((const struct past_lease *)row)->host;
+    text_add_safe(text, "%s", host ? host : ((const struct past_style *)context)->this_host);
 }
 
 static void names_cell(struct text *text, const void *row, const void *context)
@@ -73,6 +93,7 @@ static const struct column fixed_columns[] = {
     {"HELD", VALUE(held, FIELD_OPTIONAL_SPAN), .is_right = true},
     [HOW_COLUMN] = {"HOW", .cell = how_cell, .min_width = 10},
     [LEASE_COLUMN] = {"LEASE", STRING(id)},
+    {"HOST", .cell = host_cell, .is_optional = true, .min_width = 8},
     {"HOLDER", STRING(holder), .is_optional = true, .min_width = 8},
 };
 
@@ -96,27 +117,144 @@ static size_t fill_columns(struct column columns[MAX_COLUMNS])
 
 /* ---- what is not there ---- */
 
-void past_add_note(
-    const struct past *past, size_t n_shown, const struct past_choice *choice, struct text *out)
+void past_add_sources(const struct past *past, struct text *out)
 {
-    bool is_of_some =
-        choice->n_names > 0 || choice->uid.is_given || choice->lease || choice->until.is_given;
-    bool knows_all = choice->since.is_given && past->since.is_given &&
-        past->since.number <= choice->since.number;
-    uint64_t since = knows_all ? choice->since.number : past->since.number;
-    if (!past->since.is_given) {
+    const char *between = "complete: ";
+    for (size_t i = 0; i < past->n_sources; i++) {
+        const struct past_source *source = &past->sources[i];
+        if (!source->since.is_given) {
+            continue;
+        }
+        text_add(out, between);
+        text_add_safe(out, source->database ? "the fleet's database %s" : "this host",
+            source->database);
+        text_add(out, " from ");
+        text_add_datetime(out, (int64_t)source->since.number, (int64_t)past->now);
+        text_add(out, " on");
+        between = "; ";
+    }
+    text_add(out, between[0] == ';' ? "\n" : "");
+}
+
+/* When the latest of them begins to be complete; not given: one knows nothing. */
+static struct optional complete_since(const struct past *past)
+{
+    struct optional since = {true, 0};
+    for (size_t i = 0; i < past->n_sources; i++) {
+        const struct optional *its = &past->sources[i].since;
+        since.is_given &= its->is_given;
+        since.number = its->number > since.number ? its->number : since.number;
+    }
+    return since;
+}
+
+static bool has_more(const struct past *past)
+{
+    bool has = false;
+    for (size_t i = 0; i < past->n_sources; i++) {
+        has |= past->sources[i].has_more;
+    }
+    return has;
+}
+
+void past_add_note(
+    const struct past *past, uint64_t n_shown, const struct past_choice *choice, struct text *out)
+{
+    bool is_of_some = choice->n_names > 0 || choice->uid.is_given || choice->lease ||
+        choice->until.is_given || choice->host || choice->failed;
+    const struct optional known = complete_since(past);
+    bool knows_all = choice->since.is_given && known.is_given &&
+        known.number <= choice->since.number;
+    if (has_more(past)) {
+        text_add(out, "there are older ones: --limit 0 shows all\n");
+    } else if (n_shown > 0) {
+        return;
+    } else if (!known.is_given) {
         text_add(
             out, "no history: nothing has ended yet, or berthd's file has history = 0\n");
-    } else if (n_shown == 0) {
+    } else {
         text_add_format(out, "nothing %shas ended since ", is_of_some ? "of that " : "");
-        text_add_datetime(out, (int64_t)since, (int64_t)past->now);
-        text_add(out, knows_all ? "\n" : "; berthd's history does not go back further\n");
-    } else if (choice->since.is_given && !knows_all) {
-        text_add(out, "berthd's history does not go back beyond ");
-        text_add_datetime(out, (int64_t)since, (int64_t)past->now);
-        text_add(out, "\n");
+        text_add_datetime(out, (int64_t)(knows_all ? choice->since.number : known.number),
+            (int64_t)past->now);
+        text_add(out, knows_all ? "\n" : "; the history does not go back further\n");
     }
 }
+
+/* ---- rows of others ---- */
+
+static const struct {
+    const char *why, *sentence;
+} reasons_of_gaps[] = {
+    {"overwritten", "more ended than berthd keeps until berth-history has it"},
+    {"reboot", "the host was rebooted"},
+    {"not-running", "berth-history did not run"},
+    {"damaged", "a file is damaged"},
+    {"disk-full", "the disk was full"},
+    {"trimmed", "it is not kept for so long"},
+};
+
+/* "03:05:00 to 03:10:00: nothing is known (the host was rebooted)" */
+static void add_gap(struct text *out, const struct past_gap *gap, const struct past_style *style)
+{
+    const char *why = gap->why;
+    for (size_t i = 0; why && i < sizeof reasons_of_gaps / sizeof reasons_of_gaps[0]; i++) {
+        why = strcmp(gap->why, reasons_of_gaps[i].why) == 0 ? reasons_of_gaps[i].sentence : why;
+    }
+    add_time(out, gap->from, style);
+    text_add(out, " to ");
+    add_time(out, gap->until, style);
+    if (gap->n.is_given) {
+        text_add_safe(out, ": %llu are missing", (unsigned long long)gap->n.number);
+    } else {
+        text_add(out, ": nothing is known");
+    }
+    text_add_safe(out, why ? " (%s)\n" : "\n", why);
+}
+
+/* "02:03:11  limit db 20 -> 5 by alice: "too slow"" */
+static void add_action(
+    struct text *out, const struct past_action *action, const struct past_style *style)
+{
+    add_time(out, action->at, style);
+    text_add_safe(out, "  %s", action->verb);
+    const char *const words[] = {action->resource, action->target, action->before,
+        action->before && action->after ? "->" : NULL, action->after};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        text_add_safe(out, words[i] ? " %s" : "", words[i]);
+    }
+    text_add(out, " by ");
+    text_add_who(out, &action->user, &action->login);
+    text_add_safe(out, action->host ? " on %s" : "", action->host);
+    text_add_safe(out, action->reason ? ": \"%s\"\n" : "\n", action->reason);
+}
+
+/* How many of each are printed already. */
+struct past_others {
+    size_t n_actions, n_gaps;
+};
+
+/* Adds actions and gaps that were, or began, before that. */
+static void add_others(const struct past *past, uint64_t before, struct past_others *others,
+    const struct past_style *style, struct text *out)
+{
+    bool goes_on = true;
+    while (goes_on) {
+        const struct past_action *action = &past->actions[others->n_actions];
+        const struct past_gap *gap = &past->gaps[others->n_gaps];
+        bool has_action = others->n_actions < past->n_actions && action->at < before;
+        bool has_gap = others->n_gaps < past->n_gaps && gap->from < before;
+        goes_on = has_action || has_gap;
+        if (has_action && (!has_gap || action->at <= gap->from)) {
+            add_action(out, action, style);
+            others->n_actions++;
+        } else if (has_gap) {
+            add_gap(out, gap, style);
+            others->n_gaps++;
+        }
+    }
+}
+
+/* ---- the table ---- */
 
 /* A line that is broken by the terminal is hard to read: columns give way also to how a lease
  * ended, but for the id, by which more can be asked for. `columns` are the grid's. */
@@ -142,50 +280,76 @@ static void print_whole_how(const struct grid *grid, size_t row, struct text *ou
     }
 }
 
+/* A name only if there are leases of other hosts. */
+static const char *name_of_this_host(const struct past *past, const struct past_choice *choice)
+{
+    const char *name = NULL;
+    for (size_t i = 0; i < past->n; i++) {
+        name = past->leases[i].host ? choice->this_host : name;
+    }
+    return name;
+}
+
 void past_table_print(
     const struct past *past, const struct past_choice *choice, size_t width, struct text *out)
 {
     struct column columns[MAX_COLUMNS];
     struct grid grid;
+    struct past_others others = {0};
+    const struct past_style style = {
+        .now = past->now,
+        .has_fractions = past->n <= FEW || choice->lease,
+        .this_host = name_of_this_host(past, choice),
+    };
     grid_init(&grid, columns, fill_columns(columns), 0);
     for (size_t i = 0; i < past->n; i++) {
-        grid_add_row(&grid, &past->leases[i], past);
+        grid_add_row(&grid, &past->leases[i], &style);
     }
     fit(&grid, columns, width);
+    past_add_sources(past, out);
     if (past->n > 0) {
         grid_print_titles(&grid, out);
     }
     for (size_t i = 0; i < past->n; i++) {
+        add_others(past, past->leases[i].ended, &others, &style, out);
         grid_print_row(&grid, i, out);
         if (past->n <= FEW) {
             print_whole_how(&grid, i, out);
         }
     }
-    past_add_note(past, past->n, choice, out);
+    add_others(past, UINT64_MAX, &others, &style, out);
+    past_add_note(past, past->n + past->n_actions, choice, out);
     grid_deinit(&grid);
 }
 
-/* ---- stats: a row is a struct stats_resource or stats_user, which begins with its figures ---- */
+/* ---- stats: a row is a struct stats_row, or begins with one ---- */
 
-#define AGE(name, spread, member)                                                                  \
+#define AGE(name, spread, percent)                                                                 \
     static void name##_cell(struct text *text, const void *row, const void *context)               \
     {                                                                                              \
         const struct figures *figures = row;                                                       \
         (void)context;                                                                             \
-        text_add_given_age(text, figures->spread.n > 0, figures->spread.member);                   \
+        text_add_given_age(                                                                        \
+            text, figures->spread.n > 0, spread_percentile(&figures->spread, percent));            \
     }
-AGE(wait, waits, median)
-AGE(wait_95, waits, percentile_95)
-AGE(wait_longest, waits, longest)
-AGE(wait_sum, waits, sum)
-AGE(hold, holds, median)
-AGE(hold_95, holds, percentile_95)
-AGE(hold_longest, holds, longest)
+AGE(wait, waits, 50)
+AGE(wait_95, waits, 95)
+AGE(wait_longest, waits, 100)
+AGE(hold, holds, 50)
+AGE(hold_95, holds, 95)
+AGE(hold_longest, holds, 100)
 #undef AGE
+
+static void wait_sum_cell(struct text *text, const void *row, const void *context)
+{
+    const struct spread *waits = &((const struct stats_row *)row)->figures.waits;
+    (void)context;
+    text_add_given_age(text, waits->n > 0, waits->sum);
+}
 
 static void percent_cell(struct text *text, const void *row, const void *context)
 {
-    const struct optional *permille = &((const struct figures *)row)->permille;
+    const struct optional *permille = &((const struct stats_row *)row)->permille;
     (void)context;
     if (permille->is_given) {
         text_add_format(text, "%llu.%llu%%", (unsigned long long)(permille->number / 10),
@@ -213,14 +377,14 @@ static void percent_cell(struct text *text, const void *row, const void *context
     }
 
 static const struct column stats_resource_columns[] = {
-    {"RESOURCE", COLUMN_STRING(struct stats_resource, name), .min_width = 20},
+    {"RESOURCE", COLUMN_STRING(struct stats_row, name), .min_width = 20},
     WAITS,
     HOLDS,
     {"USE", .cell = percent_cell, .is_right = true},
 };
 
 static const struct column stats_user_columns[] = {
-    {"USER", COLUMN_VALUE(struct stats_user, user, FIELD_USER), .min_width = 8},
+    {"USER", COLUMN_VALUE(struct stats_row, user, FIELD_USER), .min_width = 8},
     WAITS,
     {"IN ALL", .cell = wait_sum_cell, .is_right = true},
     HOLDS,
@@ -241,15 +405,20 @@ static void print_stats(const struct column *columns, size_t n_columns, const vo
     grid_deinit(&grid);
 }
 
-void stats_table_print(const struct stats *stats, size_t width, struct text *out)
+void stats_table_print(
+    const struct stats *stats, const struct past *past, size_t width, struct text *out)
 {
+    const struct past_style style = {.now = past->now};
+    struct past_others others = {.n_actions = past->n_actions};
+    past_add_sources(past, out);
+    add_others(past, UINT64_MAX, &others, &style, out);
     if (stats->n_resources == 0) {
         return;
     }
     text_add(out, "leases and waits that ended from ");
-    text_add_datetime(out, (int64_t)stats->from, (int64_t)stats->to);
-    text_add(out, " to ");
-    text_add_datetime(out, (int64_t)stats->to, (int64_t)stats->to);
+    text_add_datetime(out, (int64_t)stats->from, (int64_t)past->now);
+    text_add(out, stats->to < past->now ? " on, requested before " : " to ");
+    text_add_datetime(out, (int64_t)stats->to, (int64_t)past->now);
     text_add(out, " (");
     text_add_age(out, stats->to - stats->from);
     text_add(out, "),\nand waits so far: median, 95th percentile and longest\n\n");

@@ -11,8 +11,12 @@ void past_table_print(
     const struct past *past, const struct past_choice *choice, size_t width, struct text *out);
 
 /* `width`: of the terminal; 0: leave out nothing. */
-void stats_table_print(const struct stats *stats, size_t width, struct text *out);
+void stats_table_print(
+    const struct stats *stats, const struct past *past, size_t width, struct text *out);
 
-/* Adds what berthd could not answer, or why nothing is shown: a line or none. `n_shown`: leases. */
+/* Adds a line: who has answered, and from when on that is complete. Nothing if nobody knows
+ * anything. */
+void past_add_sources(const struct past *past, struct text *out);
+/* Adds why nothing or not all is shown: a line or none. `n_shown`: leases. */
 void past_add_note(
-    const struct past *past, size_t n_shown, const struct past_choice *choice, struct text *out);
+    const struct past *past, uint64_t n_shown, const struct past_choice *choice, struct text *out);

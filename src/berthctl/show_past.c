@@ -19,11 +19,9 @@ static bool ask_past(struct call *call, const struct past_choice *choice, struct
     call->request.since = (struct optional){choice->since.is_given, now > since ? now - since : 0};
     call->request.user = choice->uid;
     call->request.lease = choice->lease;
+    past->only = choice;
     bool is_read = call_take(call, past_take, past);
     call->request.since = call->request.user = (struct optional){0};
-    if (is_read && choice->until.is_given) {
-        past_drop_after(past, choice->until.number);
-    }
     return is_read;
 }
 
@@ -179,14 +177,14 @@ int run_history(struct call *call, const struct line *line)
 }
 
 static int print_stats(
-    const struct line *line, const struct past *past, const struct status *status)
+    const struct line *line, struct past *past, const struct status *status)
 {
     struct text out = TEXT_INIT;
     struct stats stats = stats_of(past, status, &line->past);
     if (line->options & OPTION_JSON) {
-        stats_json_print(&stats, &out);
+        stats_json_print(&stats, past, &out);
     } else {
-        stats_table_print(&stats, show_width(), &out);
+        stats_table_print(&stats, past, show_width(), &out);
         past_add_note(past, stats.n_ended, &line->past, &out);
     }
     stats_deinit(&stats);
@@ -194,14 +192,14 @@ static int print_stats(
 }
 
 /* Asks for the history of all users, since each one's share is a part of what all have used. Asks
- * for status first: a lease that ends in between is in both answers, and counts once. */
+ * for status afterwards: a lease that ends in between is in neither answer, rather than in both. */
 int run_stats(struct call *call, const struct line *line)
 {
     struct past past = {0};
     struct status status = {0};
     struct past_choice asked = line->past;
     asked.uid = (struct optional){0};
-    bool is_read = ask_status(call, &status) && ask_past(call, &asked, &past);
+    bool is_read = ask_past(call, &asked, &past) && ask_status(call, &status);
     int exit_status =
         is_read ? print_stats(line, &past, &status) : call->exit_status;
     past_deinit(&past);

@@ -65,4 +65,4 @@ void json_print_event(const struct json_event *event, struct text *out);
 /* ---- berthctl history, berthctl stats ---- */
 
 void past_json_print(const struct past *past, struct text *out);
-void stats_json_print(const struct stats *stats, struct text *out);
+void stats_json_print(const struct stats *stats, const struct past *past, struct text *out);

@@ -7,183 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- durations ---- */
-
-void durations_add(struct durations *durations, uint64_t milliseconds)
-{
-    durations->list = memory_grow(durations->list, durations->n, sizeof durations->list[0]);
-    durations->list[durations->n++] = milliseconds;
-}
-
-void durations_deinit(struct durations *durations)
-{
-    free(durations->list);
-    *durations = (struct durations){0};
-}
-
-uint64_t nearest_rank(const uint64_t sorted[], size_t n, unsigned percent)
-{
-    size_t rank = n / 100 * percent + (n % 100 * percent + 99) / 100; /* n * percent may overflow */
-    return sorted[rank > 0 ? rank - 1 : 0];
-}
-
-struct percentiles percentiles_of(struct durations *durations)
-{
-    struct percentiles percentiles = {.n = durations->n};
-    if (durations->n == 0) {
-        return percentiles;
-    }
-    qsort(durations->list, durations->n, sizeof durations->list[0], numbers_compare);
-    for (size_t i = 0; i < durations->n; i++) {
-        bool fits = durations->list[i] <= UINT64_MAX - percentiles.sum;
-        percentiles.sum = fits ? percentiles.sum + durations->list[i] : UINT64_MAX;
-    }
-    percentiles.median = nearest_rank(durations->list, durations->n, 50);
-    percentiles.percentile_95 = nearest_rank(durations->list, durations->n, 95);
-    percentiles.longest = durations->list[durations->n - 1];
-    return percentiles;
-}
-
-/* ---- samples ---- */
-
-/* What one lease had or wanted of one resource. */
-struct sample {
-    const char *name, *lease;
-    struct shown_user user;
-    bool is_first; /* of the lease's: a user's lease on several resources counts once */
-    bool has_ended, waits; /* .waits: now; if neither, it is held */
-    uint64_t waited; /* if it has ended, or waits */
-    struct optional hold; /* of one that has ended */
-    struct words units;
-    bool are_some; /* there are more than these */
-    uint64_t held; /* in the span */
-    struct optional unit_time;
-};
-
-struct samples {
-    struct sample *list;
-    size_t n;
-};
-
-static void add_sample(struct samples *samples, const struct sample *sample)
-{
-    samples->list = memory_grow(samples->list, samples->n, sizeof *samples->list);
-    samples->list[samples->n++] = *sample;
-}
-
-static uint64_t held_in_span(const struct past_lease *lease, uint64_t from)
-{
-    uint64_t granted = past_granted(lease);
-    uint64_t begin = granted > from ? granted : from;
-    return lease->held.is_given && lease->ended > begin ? lease->ended - begin : 0;
-}
-
-/* berthd answers with all claims of a lease that has one of the names. */
-static void add_past(struct samples *samples, const struct past *past,
-    const struct past_choice *choice, uint64_t from)
-{
-    for (size_t i = 0; i < past->n; i++) {
-        const struct past_lease *lease = &past->leases[i];
-        for (size_t j = 0; j < lease->n_claims; j++) {
-            const struct past_claim *claim = &lease->claims[j];
-            if (patterns_match(choice->names, choice->n_names, claim->name)) {
-                add_sample(samples,
-                    &(struct sample){
-                        .name = claim->name,
-                        .lease = lease->id,
-                        .user = lease->user,
-                        .has_ended = true,
-                        .waited = lease->waited,
-                        .hold = lease->held,
-                        .units = claim->units,
-                        .are_some = lease->has_more_claims,
-                        .held = held_in_span(lease, from),
-                    });
-            }
-        }
-    }
-}
-
-static int compare_ids(const void *left, const void *right)
-{
-    return strcmp(*(const char *const *)left, *(const char *const *)right);
-}
-
-/* The ids of those that have ended, sorted. */
-static const char **ended_ids(const struct past *past)
-{
-    const char **ids = memory_resize(NULL, past->n + 1, sizeof ids[0]);
-    for (size_t i = 0; i < past->n; i++) {
-        ids[i] = past->leases[i].id;
-    }
-    qsort(ids, past->n, sizeof ids[0], compare_ids);
-    return ids;
-}
-
-/* What is running now, and whose of it counts. */
-struct running {
-    const struct status *status;
-    const char **ended; /* ids, sorted */
-    size_t n_ended;
-    uint64_t span;
-};
-
-static bool counts(const struct running *running, const struct status_lease *lease)
-{
-    bool has_ended =
-        bsearch(&lease->id, running->ended, running->n_ended, sizeof lease->id, compare_ids);
-    /* SESSION/LEASE is one of another host, whose history is not this one's. */
-    return !has_ended && !strchr(lease->id, '/');
-}
-
-static void add_leases_running(struct samples *samples, const struct status_resource *resource,
-    const struct running *running)
-{
-    for (size_t i = 0; i < resource->leases.n; i++) {
-        const struct status_lease *lease = &resource->leases.list[i];
-        uint64_t since = status_since(running->status, &lease->since);
-        bool wait = !lease->is_held;
-        if (counts(running, lease)) {
-            add_sample(samples,
-                &(struct sample){
-                    .name = resource->name,
-                    .lease = lease->id,
-                    .user.uid = {true, lease->uid},
-                    .waits = wait,
-                    .waited = wait ? since : 0,
-                    .units = lease->units, /* none of one that waits */
-                    .held = wait ? 0 : since < running->span ? since : running->span,
-                });
-        }
-    }
-}
-
-static void add_running(
-    struct samples *samples, const struct status *status, const struct past *past, uint64_t span)
-{
-    const struct running running = {
-        .status = status, .ended = ended_ids(past), .n_ended = past->n, .span = span};
-    for (size_t i = 0; i < status->n_resources; i++) {
-        add_leases_running(samples, &status->resources[i], &running);
-    }
-    free(running.ended);
-}
-
-static int by_lease(const void *left, const void *right)
-{
-    return strcmp(((const struct sample *)left)->lease, ((const struct sample *)right)->lease);
-}
-
-/* Of each lease, one of its samples. */
-static void mark_first(struct samples *samples)
-{
-    qsort(samples->list, samples->n, sizeof samples->list[0], by_lease);
-    for (size_t i = 0; i < samples->n; i++) {
-        struct sample *sample = &samples->list[i];
-        sample->is_first = i == 0 || by_lease(sample - 1, sample) != 0;
-    }
-}
-
 /* ---- units ---- */
 
 /* What status says of a name. */
@@ -221,60 +44,127 @@ static struct definition find_definition(const struct status *status, const char
     };
 }
 
-/* False: that is not known. An item of a pool may look like a range. */
-static bool count_units(
-    const struct words *units, const struct definition *definition, uint64_t *np)
+/* How many units of that resource; not given: that is not known. An item of a pool may look like a
+ * range. */
+static struct optional count_units(
+    const struct words *units, const struct status *status, const char *name)
 {
-    *np = 0;
-    for (size_t i = 0; i < units->n; i++) {
-        uint64_t first, last;
-        bool is_range =
-            strchr(units->list[i], '-') && !(definition->is_known && definition->is_pool);
-        if (is_range && (!definition->is_known || !slots_parse(units->list[i], &first, &last))) {
-            return false;
+    struct optional n = {!units->is_cut, 0};
+    for (size_t i = 0; i < units->n && n.is_given; i++) {
+        uint64_t first = 0, last = 0;
+        if (strchr(units->list[i], '-')) {
+            const struct definition definition = find_definition(status, name);
+            n.is_given = definition.is_known &&
+                (definition.is_pool || slots_parse(units->list[i], &first, &last));
         }
-        *np += is_range ? last - first + 1 : 1;
+        n.number += last - first + 1;
     }
-    return !units->is_cut;
+    return n;
 }
 
-static void measure(struct sample *sample, const struct definition *definition)
-{
-    uint64_t n;
-    bool is_known = count_units(&sample->units, definition, &n) && !sample->are_some;
-    sample->unit_time = (struct optional){is_known, is_known ? n * sample->held : 0};
-}
+/* ---- what is over ---- */
 
-/* ---- groups ---- */
-
-static int by_name(const void *left, const void *right)
+/* The answers have all claims of a lease that has one of the names. */
+static void count_ended(struct sums *sums, const struct past_lease *lease,
+    const struct status *status, const struct past_choice *choice)
 {
-    return strcmp(((const struct sample *)left)->name, ((const struct sample *)right)->name);
-}
-
-static int by_user(const void *left, const void *right)
-{
-    uint64_t a = ((const struct sample *)left)->user.uid.number,
-             b = ((const struct sample *)right)->user.uid.number;
-    return (a > b) - (a < b);
-}
-
-static int by_name_and_user(const void *left, const void *right)
-{
-    int order = by_name(left, right);
-    return order ? order : by_user(left, right);
-}
-
-/* How many samples at the start are of one group. */
-static size_t group(const struct sample samples[], size_t n,
-    int (*compare)(const void *left, const void *right))
-{
-    size_t end = 1;
-    while (end < n && compare(&samples[0], &samples[end]) == 0) {
-        end++;
+    struct sums_claim *claims = memory_resize(NULL, lease->n_claims + 1, sizeof *claims);
+    size_t n = 0;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct past_claim *claim = &lease->claims[i];
+        if (patterns_match(choice->names, choice->n_names, claim->name)) {
+            claims[n] = (struct sums_claim){
+                claim->name, count_units(&claim->units, status, claim->name)};
+            claims[n++].units.is_given &= !lease->has_more_claims;
+        }
     }
-    return end;
+    sums_add(sums,
+        &(struct sums_entry){
+            .kind = lease->held.is_given ? SUMS_LEASE : SUMS_REFUSED,
+            .uid = lease->user.uid.number,
+            .ended = lease->ended,
+            .waited = lease->waited,
+            .held = lease->held.is_given ? lease->held.number : 0,
+            .database = lease->database,
+        },
+        claims, n);
+    free(claims);
 }
+
+/* ---- what goes on ---- */
+
+struct running {
+    const struct status_lease *lease;
+    const struct status_resource *resource;
+};
+
+static int by_id(const void *left, const void *right)
+{
+    return strcmp(((const struct running *)left)->lease->id,
+        ((const struct running *)right)->lease->id);
+}
+
+/* SESSION/LEASE is one of another host, which the history has only if it is the database's, too. */
+static bool is_of_this_past(const struct past *past, const struct running *running)
+{
+    const char *database = running->resource->database;
+    return !strchr(running->lease->id, '/') || (database && past_has(past, database));
+}
+
+/* Those of one lease, of so many resources. What was asked for after the span does not count. */
+static void count_running(struct sums *sums, const struct running running[], size_t n,
+    const struct status *status, uint64_t now)
+{
+    struct sums_claim *claims = memory_resize(NULL, n, sizeof *claims);
+    const struct status_lease *lease = running->lease;
+    uint64_t age = status_since(status, &lease->since);
+    for (size_t i = 0; i < n; i++) {
+        const char *name = running[i].resource->name;
+        claims[i] = (struct sums_claim){
+            name, count_units(&running[i].lease->units, status, name)};
+    }
+    if (age + sums->to > now) {
+        sums_add(sums,
+            &(struct sums_entry){
+                .kind = lease->is_held ? SUMS_HELD : SUMS_WAITING,
+                .uid = lease->uid,
+                .ended = now,
+                .waited = lease->is_held ? 0 : age,
+                .held = lease->is_held ? age : 0,
+                .database = running->resource->database,
+            },
+            claims, n);
+    }
+    free(claims);
+}
+
+static void count_all_running(
+    struct sums *sums, const struct past *past, const struct status *status)
+{
+    struct running *list = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < status->n_resources; i++) {
+        const struct status_resource *resource = &status->resources[i];
+        for (size_t j = 0; j < resource->leases.n; j++) {
+            const struct running running = {&resource->leases.list[j], resource};
+            if (is_of_this_past(past, &running)) {
+                list = memory_grow(list, n, sizeof *list);
+                list[n++] = running;
+            }
+        }
+    }
+    if (n > 0) {
+        qsort(list, n, sizeof *list, by_id);
+    }
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && by_id(&list[i], &list[end]) == 0; end++) {
+        }
+        count_running(sums, &list[i], end - i, status, past->now);
+    }
+    free(list);
+}
+
+/* ---- rows ---- */
 
 static struct optional permille_of(
     const struct optional *unit_time, const struct optional *whole)
@@ -287,84 +177,118 @@ static struct optional permille_of(
     return (struct optional){true, (uint64_t)(part * 1000 + 0.5)};
 }
 
-/* `is_of_users`: each lease counts once. `whole`: of which the unit time is a part. */
-static struct figures figures_of(const struct sample samples[], size_t n, bool is_of_users,
-    const struct optional *whole)
+/* Of rows of one name, or of one name and user, one that is all of them. */
+static struct stats_row sum_of(const struct sums_row *const rows[], size_t n)
 {
-    struct figures figures = {.unit_time = {true, 0}};
-    struct durations waits = {0}, holds = {0};
+    struct stats_row sum = {.name = rows[0]->name, .user.uid = {true, rows[0]->uid}};
+    sum.figures.unit_time.is_given = true;
     for (size_t i = 0; i < n; i++) {
-        const struct sample *sample = &samples[i];
-        bool is_counted = sample->is_first || !is_of_users;
-        if (is_counted && (sample->has_ended || sample->waits)) {
-            durations_add(&waits, sample->waited);
-            figures.n_waiting += sample->waits;
-            figures.n_leases += sample->hold.is_given;
-            figures.n_refused += sample->has_ended && !sample->hold.is_given;
-        }
-        if (is_counted && sample->hold.is_given) {
-            durations_add(&holds, sample->hold.number);
-        }
-        figures.unit_time.is_given &= sample->unit_time.is_given;
-        figures.unit_time.number += sample->unit_time.number;
+        figures_merge(&sum.figures, &rows[i]->figures);
     }
-    figures.permille = permille_of(&figures.unit_time, whole);
-    figures.waits = percentiles_of(&waits);
-    figures.holds = percentiles_of(&holds);
-    durations_deinit(&waits);
-    durations_deinit(&holds);
-    return figures;
+    return sum;
 }
 
 static int by_waits(const void *left, const void *right)
 {
-    const struct stats_user *a = left, *b = right;
+    const struct stats_row *a = left, *b = right;
     uint64_t x = a->figures.waits.sum, y = b->figures.waits.sum;
     return x != y
         ? (x < y) - (x > y)
         : (a->user.uid.number > b->user.uid.number) - (a->user.uid.number < b->user.uid.number);
 }
 
-/* Of samples sorted by user. */
-static struct stats_user *users_of(const struct sample samples[], size_t n, bool is_of_users,
+/* One for each user of these rows of one name, sorted by user: one has several if the name was of
+ * several databases. `whole`: of which the unit time is a part. */
+static struct stats_row *users_of(const struct sums_row *const rows[], size_t n,
     const struct optional *whole, size_t *n_usersp)
 {
-    struct stats_user *users = NULL;
-    *n_usersp = 0;
+    struct stats_row *users = memory_resize(NULL, n + 1, sizeof users[0]);
+    size_t n_users = 0;
     for (size_t i = 0, end; i < n; i = end) {
-        end = i + group(&samples[i], n - i, by_user);
-        users = memory_resize(users, *n_usersp + 1, sizeof users[0]);
-        users[(*n_usersp)++] = (struct stats_user){
-            .user = samples[i].user,
-            .figures = figures_of(&samples[i], end - i, is_of_users, whole)};
+        for (end = i + 1; end < n && rows[end]->uid == rows[i]->uid; end++) {
+        }
+        users[n_users] = sum_of(&rows[i], end - i);
+        users[n_users].permille = permille_of(&users[n_users].figures.unit_time, whole);
+        n_users++;
     }
-    if (users) {
-        qsort(users, *n_usersp, sizeof users[0], by_waits);
-    }
+    qsort(users, n_users, sizeof users[0], by_waits);
+    *n_usersp = n_users;
     return users;
 }
 
-static void stats_add_resource(
-    struct stats *stats, const struct sample samples[], size_t n, const struct status *status)
+static void stats_add_resource(struct stats *stats, const struct sums_row *const rows[],
+    size_t n, const struct status *status)
 {
     uint64_t span = stats->to - stats->from;
-    const struct definition definition = find_definition(status, samples[0].name);
+    const struct definition definition = find_definition(status, rows[0]->name);
     const struct optional capacity = {
         definition.limit.is_given && span > 0, definition.limit.number * span};
     stats->resources =
-        memory_resize(stats->resources, stats->n_resources + 1, sizeof stats->resources[0]);
+        memory_grow(stats->resources, stats->n_resources, sizeof stats->resources[0]);
     struct stats_resource *resource = &stats->resources[stats->n_resources++];
-    *resource = (struct stats_resource){
-        .name = samples[0].name,
-        .figures = figures_of(samples, n, false, &capacity),
-    };
-    resource->users = users_of(samples, n, false, &capacity, &resource->n_users);
+    resource->all = sum_of(rows, n);
+    resource->all.permille = permille_of(&resource->all.figures.unit_time, &capacity);
+    resource->users = users_of(rows, n, &capacity, &resource->n_users);
 }
+
+/* The rows of all resources of each user. */
+static void stats_add_users(struct stats *stats, const struct sums_row *const rows[], size_t n,
+    const struct optional *whole)
+{
+    stats->users = users_of(rows, n, whole, &stats->n_users);
+    for (size_t i = 0; i < stats->n_users; i++) {
+        const struct figures *figures = &stats->users[i].figures;
+        stats->n_ended += figures->n_leases + figures->n_refused;
+    }
+}
+
+static size_t keep_user(
+    const struct sums_row *rows[], size_t n, const struct optional *uid)
+{
+    size_t n_kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!uid->is_given || rows[i]->uid == uid->number) {
+            rows[n_kept++] = rows[i];
+        }
+    }
+    return n_kept;
+}
+
+static struct optional whole_of(const struct sums_row *const rows[], size_t n)
+{
+    struct stats_row sum = sum_of(rows, n);
+    struct optional unit_time = sum.figures.unit_time;
+    figures_deinit(&sum.figures);
+    return unit_time;
+}
+
+static void compute(
+    struct stats *stats, const struct sums *sums, const struct status *status,
+    const struct optional *uid)
+{
+    const struct sums_row **rows;
+    size_t n = sums_list(sums, &rows);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && strcmp(rows[end]->name, rows[i]->name) == 0; end++) {
+        }
+        const struct optional whole = whole_of(&rows[i], end - i);
+        size_t n_kept = keep_user(&rows[i], end - i, uid);
+        if (n_kept > 0 && strcmp(rows[i]->name, SUMS_ALL) == 0) {
+            stats_add_users(stats, &rows[i], n_kept, &whole);
+        } else if (n_kept > 0) {
+            stats_add_resource(stats, &rows[i], n_kept, status);
+        }
+    }
+    free(rows);
+}
+
+/* ---- the span ---- */
 
 /* When the oldest lease was asked for, if the answer has it; else when it ended. */
 static uint64_t begin_of_memory(const struct past *past)
 {
-    uint64_t since = past->since.is_given ? past->since.number : past->now;
+    const struct optional *known = &past->sources[0].since;
+    uint64_t since = known->is_given ? known->number : past->now;
     bool has_oldest = past->n > 0 && past->leases[0].ended == since;
     return has_oldest ? past_asked(&past->leases[0]) : since;
 }
@@ -376,71 +300,39 @@ static uint64_t begin_of_span(const struct past *past, const struct optional *si
     return from < past->now ? from : past->now;
 }
 
-/* Sorts the samples, and computes the unit time of each. */
-static void measure_all(struct samples *samples, const struct status *status)
-{
-    qsort(samples->list, samples->n, sizeof samples->list[0], by_name_and_user);
-    for (size_t i = 0, end; i < samples->n; i = end) {
-        end = i + group(&samples->list[i], samples->n - i, by_name);
-        const struct definition definition = find_definition(status, samples->list[i].name);
-        for (size_t j = i; j < end; j++) {
-            measure(&samples->list[j], &definition);
-        }
-    }
-}
-
-static void keep_user(struct samples *samples, const struct optional *uid)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < samples->n; i++) {
-        if (!uid->is_given || samples->list[i].user.uid.number == uid->number) {
-            samples->list[n++] = samples->list[i];
-        }
-    }
-    samples->n = n;
-}
-
-/* Of measured samples in order, at least one. */
-static void compute(struct stats *stats, struct samples *samples, const struct status *status)
-{
-    for (size_t i = 0, end; i < samples->n; i = end) {
-        end = i + group(&samples->list[i], samples->n - i, by_name);
-        stats_add_resource(stats, &samples->list[i], end - i, status);
-    }
-    for (size_t i = 0; i < samples->n; i++) {
-        stats->n_ended += samples->list[i].has_ended && samples->list[i].is_first;
-    }
-    qsort(samples->list, samples->n, sizeof samples->list[0], by_user);
-    stats->users =
-        users_of(samples->list, samples->n, true, &stats->unit_time, &stats->n_users);
-}
-
 struct stats stats_of(
-    const struct past *past, const struct status *status, const struct past_choice *choice)
+    struct past *past, const struct status *status, const struct past_choice *choice)
 {
-    struct stats stats = {
-        .from = begin_of_span(past, &choice->since), .to = past->now, .unit_time = {true, 0}};
-    struct samples samples = {0};
-    add_past(&samples, past, choice, stats.from);
-    add_running(&samples, status, past, stats.to - stats.from);
-    if (samples.n > 0) {
-        mark_first(&samples);
-        measure_all(&samples, status);
-        stats.unit_time = figures_of(samples.list, samples.n, true, &stats.unit_time).unit_time;
-        keep_user(&samples, &choice->uid);
+    bool ends_early = choice->until.is_given && choice->until.number < past->now;
+    struct stats stats = {.from = begin_of_span(past, &choice->since),
+        .to = ends_early ? choice->until.number : past->now};
+    stats.from = stats.from < stats.to ? stats.from : stats.to;
+    past->sums.from = stats.from;
+    past->sums.to = stats.to;
+    for (size_t i = 0; i < past->n; i++) {
+        count_ended(&past->sums, &past->leases[i], status, choice);
     }
-    if (samples.n > 0) {
-        compute(&stats, &samples, status);
-    }
-    free(samples.list);
+    count_all_running(&past->sums, past, status);
+    compute(&stats, &past->sums, status, &choice->uid);
     return stats;
+}
+
+static void free_rows(struct stats_row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        figures_deinit(&rows[i].figures);
+    }
 }
 
 void stats_deinit(struct stats *stats)
 {
     for (size_t i = 0; i < stats->n_resources; i++) {
-        free(stats->resources[i].users);
+        struct stats_resource *resource = &stats->resources[i];
+        free_rows(&resource->all, 1);
+        free_rows(resource->users, resource->n_users);
+        free(resource->users);
     }
+    free_rows(stats->users, stats->n_users);
     free(stats->resources);
     free(stats->users);
     *stats = (struct stats){0};

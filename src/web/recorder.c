@@ -48,7 +48,8 @@ static void on_ended(void *context, const struct past_lease *lease)
 static uint64_t covered_from(const struct past *past, uint64_t before, uint64_t now)
 {
     uint64_t up = milliseconds(clock_now()), booted = now > up ? now - up : 0;
-    uint64_t oldest = past->since.is_given ? past->since.number : booted;
+    const struct optional *since = &past->sources[0].since;
+    uint64_t oldest = since->is_given ? since->number : booted;
     uint64_t from = before > oldest ? before : oldest > booted ? oldest : booted;
     return from > 0 && from < now ? from : now;
 }

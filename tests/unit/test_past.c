@@ -43,7 +43,6 @@ static void setup(void)
 static void teardown(void)
 {
     past_deinit(&past);
-    past = (struct past){0};
     stats_deinit(&stats);
     stats = (struct stats){0};
     status_deinit(&status);
@@ -114,18 +113,121 @@ Test(past, malformed)
     cr_expect_eq(past_take(&past, "ok now=x"), ANSWER_MALFORMED);
 }
 
-/* What was there at a time, whether or not it ended then. */
+/* What is left out at once. */
+Test(past, chosen)
+{
+    static const struct {
+        struct past_choice choice;
+        size_t n;
+    } rows[] = {
+        {{.failed = false}, 4},
+        {{.until = {true, UINT64_C(1795397397000) - 903000 - 65000 + 1}}, 4}, /* that of 3f9p */
+        {{.until = {true, UINT64_C(1795397397000) - 903000 - 65000}}, 3},
+        {{.until = {true, 0}}, 0},
+        {{.failed = true}, 3},
+        {{.host = "here"}, 0},
+        {{.host = "here", .this_host = "here"}, 4},
+        {{.host = "there", .this_host = "here"}, 0},
+    };
+    for (size_t i = 0; i < N(rows); i++) {
+        past.only = &rows[i].choice;
+        take_whole();
+        cr_expect_eq(past.n, rows[i].n, "%zu", i);
+        teardown();
+    }
+}
+
+/* ---- other lines ---- */
+
+static const char *const others[] = {
+    "ok now=1795397400000 since=1795390000000 more=1 whose=host",
+    "gap from=1795390500000 until=1795390800000 why=reboot",
+    "did limit at=1795393800000 uid=1000 resource=etl old=20 new=5 reason=too%20slow",
+    "ended 3f9m units=etl:0 uid=0 how=released ended=1795393900000 held=3000 waited=0 exit=0",
+    "did drain at=1795393950500 uid=0 login=1000 host=b new_key=1",
+    "did revoke at=1795393960000 uid=0 target=3f9p resource=etl",
+    "gap from=1795397000000 until=1795397001000 why=over%1bwritten n=3",
+    "end",
+};
+
+Test(past, other_lines)
+{
+    static const char *const lines[] = {"did", "did limit", "did limit uid=x", "did limit at=1",
+        "gap from=x", "gap from=2 until=1", "gap why=%zz", "figures etl waits=x"};
+    for (size_t i = 0; i < N(lines); i++) {
+        cr_assert_eq(past_take(&past, "ok now=1"), ANSWER_MORE);
+        cr_expect_eq(past_take(&past, (char *)lines[i]), ANSWER_MALFORMED, "%s", lines[i]);
+        teardown();
+    }
+    past.only = &(struct past_choice){.failed = true};
+    take(others, N(others));
+    cr_expect_eq(past.n_actions, 0);
+    teardown();
+    past.only = &(struct past_choice){.host = "b", .this_host = "a"};
+    take(others, N(others));
+    cr_expect_eq(past.n_actions, 1);
+    teardown();
+    past.only = &(struct past_choice){.until = {true, UINT64_C(1795393950500)}};
+    take(others, N(others));
+    cr_expect_eq(past.n_actions, 1);
+}
+
+/* ---- of several ---- */
+
+/* Of this host ("a"), and of its database. */
+static const char *const of_host[] = {"ok now=1000 since=100 whose=host",
+    "ended 1 units=etl:0 uid=0 how=released ended=200 held=1 waited=1 exit=0 database=d",
+    "ended 2 units=own:0 uid=0 how=released ended=400 held=1 waited=1 exit=0",
+    "gap from=300 until=400 why=reboot", "figures far uid=1 database=d leases=1",
+    "figures own uid=1 leases=1", "end"};
+static const char *const of_database[] = {"ok now=1001 since=50 more=1 whose=database database=d",
+    "ended 0000000000000001/9 units=etl:1 uid=0 how=released ended=60 held=1 waited=1 host=b",
+    "ended 1 units=etl:0 uid=0 how=released ended=200 held=1 waited=1 database=d",
+    "ended 0000000000000002/2 units=own:0 uid=0 how=lost ended=401 held=1 waited=1 host=a",
+    "ended 0000000000000001/2 units=etl:1 uid=0 how=released ended=402 held=1 waited=1 host=b",
+    "did limit at=350 uid=0 resource=etl", "gap from=10 until=20 why=trimmed", "end"};
+
+static void merge_both(void)
+{
+    struct past other = {0};
+    for (size_t i = 0; i < N(of_database); i++) {
+        past_take(&other, (char *)of_database[i]);
+    }
+    take(of_host, N(of_host));
+    past_merge(&past, &other, "a");
+    cr_expect_eq(other.n + other.n_sources + other.n_gaps + other.n_actions, 0);
+    past_deinit(&other);
+}
+
+Test(past, merged)
+{
+    static const char *const ids[] = {
+        "0000000000000001/9", "1", "2", "0000000000000001/2"}; /* 2 is one of an earlier session */
+    merge_both();
+    cr_assert_eq(past.n, N(ids));
+    for (size_t i = 0; i < N(ids); i++) {
+        cr_expect_str_eq(past.leases[i].id, ids[i]);
+    }
+    cr_expect(past.leases[1].exit.is_given); /* this host knows more of it */
+    cr_expect_eq(past.now, 1000);
+    cr_assert_eq(past.n_sources, 2);
+    cr_expect(past_has(&past, NULL) && past_has(&past, "d") && !past_has(&past, "e"));
+    cr_expect_eq(past.n_actions, 1);
+    cr_assert_eq(past.n_gaps, 2);
+    cr_expect_eq(past.gaps[0].from, 10);
+    cr_expect_eq(past.sums.rows.n, 1); /* of the database its leases are counted */
+}
+
 Test(past, cut)
 {
-    take_whole();
-    uint64_t asked = UINT64_C(1795397397000) - 903000 - 65000; /* 3f9p, which ended last */
-    past_drop_after(&past, asked + 1);
+    merge_both();
+    past_cut(&past, 4);
     cr_expect_eq(past.n, 4);
-    past_drop_after(&past, asked);
-    cr_assert_eq(past.n, 3);
-    cr_expect_str_eq(past.leases[2].id, "3f9n");
-    past_drop_after(&past, 0);
-    cr_expect_eq(past.n, 0);
+    cr_expect_not(past.sources[0].has_more);
+    past_cut(&past, 1);
+    cr_assert_eq(past.n, 1);
+    cr_expect_str_eq(past.leases[0].id, "0000000000000001/2");
+    cr_expect(past.sources[0].has_more);
 }
 
 /* ---- the table ---- */
@@ -141,18 +243,49 @@ Test(past_table, whole)
 {
     take_whole();
     expect_table(
-        "ENDED                RESOURCE     UNITS      USER           PID  PROGRAM  WAITED    HELD"
-        "  HOW                                               LEASE  HOLDER  REASON       CGROUP"
-        "                      ARGUMENTS\n"
-        "2026-11-22 23:26:40  gpus         gpu0,gpu1  alice         4711  train        1s   2m03s"
-        "  exit 0                                            3f9k   job-12  weekly load"
+        "complete: this host from 2026-11-22 23:26:40 on\n"
+        "ENDED                    RESOURCE     UNITS      USER           PID  PROGRAM  WAITED"
+        "    HELD  HOW                                               LEASE  HOLDER  REASON     "
+        "  CGROUP                      ARGUMENTS\n"
+        "2026-11-22 23:26:40.000  gpus         gpu0,gpu1  alice         4711  train        1s"
+        "   2m03s  exit 0                                            3f9k   job-12  weekly load"
         "  /system.slice/cron.service  train --fast\n"
-        "00:30:00             etl, deploy  0-3,5; 0   root (alice)  4712               0s      3s"
-        "  SIGKILL                                           3f9m\n"
-        "00:31:40             etl          wanted 2   alice                            0s       -"
-        "  denied (queue-full)                               3f9n\n"
-        "01:29:57             etl, ...     0,...      root          4714            1m05s  15m03s"
-        "  revoked by root (alice): disk full\\x1b (SIGTERM)  3f9p\n");
+        "00:30:00.000             etl, deploy  0-3,5; 0   root (alice)  4712               0s"
+        "      3s  SIGKILL                                           3f9m\n"
+        "00:31:40.000             etl          wanted 2   alice                            0s"
+        "       -  denied (queue-full)                               3f9n\n"
+        "01:29:57.000             etl, ...     0,...      root          4714            1m05s"
+        "  15m03s  revoked by root (alice): disk full\\x1b (SIGTERM)  3f9p\n");
+}
+
+/* What operators did, and where something is missing, stands between. */
+Test(past_table, others)
+{
+    take(others, N(others));
+    user_name = name_of;
+    expect_table(
+        "complete: this host from 2026-11-22 23:26:40 on\n"
+        "ENDED         RESOURCE  UNITS  USER  PID  WAITED  HELD  HOW     LEASE\n"
+        "2026-11-22 23:35:00.000 to 2026-11-22 23:40:00.000: nothing is known (the host was"
+        " rebooted)\n"
+        "00:30:00.000  limit etl 20 -> 5 by alice: \"too slow\"\n"
+        "00:31:40.000  etl       0      root           0s    3s  exit 0  3f9m\n"
+        "00:32:30.500  drain by root (alice) on b\n"
+        "00:32:40.000  revoke etl 3f9p by root\n"
+        "01:23:20.000 to 01:23:21.000: 3 are missing (over\\x1bwritten)\n"
+        "there are older ones: --limit 0 shows all\n");
+}
+
+/* Those of other hosts are among them. */
+Test(past_table, hosts)
+{
+    struct text out = TEXT_INIT;
+    merge_both();
+    past_table_print(&past, &(struct past_choice){.this_host = "a"}, 0, &out);
+    static const char *const parts[] = {
+        "complete: this host from 00:00:00 on; the fleet's database d from 00:00:00 on\n",
+        "LEASE               HOST\n", "  0000000000000001/9  b\n", "  1                   a\n"};
+    expect_parts(&out, parts, N(parts));
 }
 
 static void expect_how(const char *keys, const char *shown)
@@ -164,8 +297,8 @@ static void expect_how(const char *keys, const char *shown)
     cr_assert_eq(past_take(&past, "ok now=1795397400000 since=1"), ANSWER_MORE);
     cr_assert_eq(past_take(&past, line), ANSWER_MORE, "%s", line);
     past_table_print(&past, &(struct past_choice){0}, 0, &out);
-    const char *row = strchr(out.bytes, '\n') + 1;
-    size_t column = (size_t)(strstr(out.bytes, "HOW") - out.bytes);
+    const char *titles = strchr(out.bytes, '\n') + 1, *row = strchr(titles, '\n') + 1;
+    size_t column = (size_t)(strstr(titles, "HOW") - titles);
     cr_expect_eq(strncmp(row + column, shown, strlen(shown)), 0, "%s: %s", keys, row);
     cr_expect_eq(strncmp(row + column + strlen(shown), "  ", 2), 0, "%s: %s", keys, row);
     text_deinit(&out);
@@ -202,8 +335,8 @@ Test(past_table, narrow)
     static const struct {
         size_t width;
         const char *last; /* of the titles */
-    } rows[] = {{167, "ARGUMENTS"}, {166, "CGROUP"}, {126, "HOLDER"}, {125, "LEASE"}, {91, "LEASE"},
-        {80, "LEASE"}, {73, "LEASE"}, {72, "HOW"}};
+    } rows[] = {{171, "ARGUMENTS"}, {170, "CGROUP"}, {130, "HOLDER"}, {129, "LEASE"}, {95, "LEASE"},
+        {80, "LEASE"}, {77, "LEASE"}, {76, "HOW"}};
     take_whole();
     for (size_t i = 0; i < N(rows); i++) {
         struct text out = TEXT_INIT;
@@ -211,7 +344,8 @@ Test(past_table, narrow)
         for (const char *line = out.bytes; *line; line = strchr(line, '\n') + 1) {
             cr_expect_leq(strcspn(line, "\n"), rows[i].width, "%s", line);
         }
-        const char *last = strchr(out.bytes, '\n') - strlen(rows[i].last);
+        const char *titles = strchr(out.bytes, '\n') + 1;
+        const char *last = strchr(titles, '\n') - strlen(rows[i].last);
         cr_expect_eq(strncmp(last, rows[i].last, strlen(rows[i].last)), 0, "%s", out.bytes);
         text_deinit(&out);
     }
@@ -259,9 +393,9 @@ Test(past_table, what_is_not_there)
                                   " history = 0\n";
     expect_note(style, nothing);
     expect_note(early, nothing);
-    past.since = (struct optional){true, UINT64_C(1795390000000)};
+    past.sources[0].since = (struct optional){true, UINT64_C(1795390000000)};
     static const char earlier[] =
-        "nothing %shas ended since 2026-11-22 23:26:40; berthd's history does not go back further\n";
+        "nothing %shas ended since 2026-11-22 23:26:40; the history does not go back further\n";
     char said[128];
     snprintf(said, sizeof said, earlier, "");
     expect_note(style, said);
@@ -275,7 +409,9 @@ Test(past_table, what_is_not_there)
     expect_note(style, "");
     expect_note(late, "");
     expect_note(same, "");
-    expect_note(early, "berthd's history does not go back beyond 2026-11-22 23:26:40\n");
+    expect_note(early, "");
+    past.sources[0].has_more = true;
+    expect_note(style, "there are older ones: --limit 0 shows all\n");
 }
 
 /* ---- JSON ---- */
@@ -294,7 +430,7 @@ Test(past, as_json)
         "\"how\":\"released\",\"code\":null,\"exit\":0,\"signal\":null,\"pid\":4711,"
         "\"login_uid\":null,\"login_user\":null,\"by_uid\":null,\"by_user\":null,"
         "\"by_login_uid\":null,\"by_login_user\":null,\"why\":null,\"database\":null,"
-        "\"holder\":\"job-12\",\"args\":\"train --fast\","
+        "\"host\":null,\"holder\":\"job-12\",\"args\":\"train --fast\","
         "\"cgroup\":\"/system.slice/cron.service\",\"program\":\"train\","
         "\"reason\":\"weekly load\"},"
         "{\"lease\":\"3f9m\",\"resources\":[{\"name\":\"etl\",\"units\":[\"0-3\",\"5\"],"
@@ -305,14 +441,16 @@ Test(past, as_json)
         "\"how\":\"released\",\"code\":null,\"exit\":null,\"signal\":9,\"pid\":4712,"
         "\"login_uid\":1000,\"login_user\":\"alice\",\"by_uid\":null,\"by_user\":null,"
         "\"by_login_uid\":null,\"by_login_user\":null,\"why\":null,\"database\":null,"
-        "\"holder\":null,\"args\":null,\"cgroup\":null,\"program\":null,\"reason\":null},"
+        "\"host\":null,\"holder\":null,\"args\":null,\"cgroup\":null,"
+        "\"program\":null,\"reason\":null},"
         "{\"lease\":\"3f9n\",\"resources\":[{\"name\":\"etl\",\"units\":[],\"units_cut\":false,"
         "\"wanted\":2}],\"resources_cut\":false,\"uid\":1000,\"user\":\"alice\","
         "\"asked_at_ms\":1795393900000,\"granted_at_ms\":null,\"ended_at_ms\":1795393900000,"
         "\"unseen\":false,\"waited_ms\":0,\"held_ms\":null,\"how\":\"denied\","
         "\"code\":\"queue-full\",\"exit\":null,\"signal\":null,\"pid\":null,\"login_uid\":null,"
         "\"login_user\":null,\"by_uid\":null,\"by_user\":null,\"by_login_uid\":null,"
-        "\"by_login_user\":null,\"why\":null,\"database\":null,\"holder\":null,\"args\":null,"
+        "\"by_login_user\":null,\"why\":null,\"database\":null,\"host\":null,"
+        "\"holder\":null,\"args\":null,"
         "\"cgroup\":null,\"program\":null,\"reason\":null},"
         "{\"lease\":\"3f9p\",\"resources\":[{\"name\":\"etl\",\"units\":[\"0\"],"
         "\"units_cut\":true,\"wanted\":null}],\"resources_cut\":true,\"uid\":0,\"user\":\"root\","
@@ -321,8 +459,24 @@ Test(past, as_json)
         "\"how\":\"revoked\",\"code\":null,\"exit\":null,\"signal\":15,\"pid\":4714,"
         "\"login_uid\":null,\"login_user\":null,\"by_uid\":0,\"by_user\":\"root\","
         "\"by_login_uid\":1000,\"by_login_user\":\"alice\",\"why\":\"disk full\\u001B\","
-        "\"database\":\"main\",\"holder\":null,\"args\":null,\"cgroup\":null,\"program\":null,"
-        "\"reason\":null}]}\n");
+        "\"database\":\"main\",\"host\":null,\"holder\":null,\"args\":null,"
+        "\"cgroup\":null,\"program\":null,\"reason\":null}],\"actions\":[],\"gaps\":[],"
+        "\"sources\":[{\"database\":null,\"since_at_ms\":1795390000000,\"more\":false}]}\n");
+}
+
+Test(past, others_as_json)
+{
+    struct text out = TEXT_INIT;
+    static const char *const parts[] = {
+        "\"actions\":[{\"verb\":\"limit\",\"at_ms\":1795393800000,\"uid\":1000,\"user\":null,"
+        "\"login_uid\":null,\"login_user\":null,\"resource\":\"etl\",\"target\":null,"
+        "\"old\":\"20\",\"new\":\"5\",\"host\":null,\"reason\":\"too slow\"},",
+        "\"gaps\":[{\"from_at_ms\":1795390500000,\"until_at_ms\":1795390800000,"
+        "\"why\":\"reboot\",\"n\":null},",
+        "\"sources\":[{\"database\":null,\"since_at_ms\":1795390000000,\"more\":true}]}\n"};
+    take(others, N(others));
+    past_json_print(&past, &out);
+    expect_parts(&out, parts, N(parts));
 }
 
 /* ---- stats ---- */
@@ -340,11 +494,10 @@ static const char *const hour[] = {
     "end",
 };
 
-/* "0-1" of gpus is an item. Lease 3 had not ended yet when status was asked for. */
+/* "0-1" of gpus is an item. */
 static const char *const now[] = {
     "ok draining=0 held=3 waiting=0",
-    "resource etl kind=semaphore scope=host limit=4 in_use=2 free=2 waiting=0",
-    "holder 3 units=0 token=1 pid=1 uid=1000 since=-200000",
+    "resource etl kind=semaphore scope=host limit=4 in_use=1 free=3 waiting=0",
     "holder 9 units=3 token=1 pid=1 uid=1001 since=-9999999",
     "resource gpus kind=pool scope=host limit=2 in_use=1 free=1 waiting=0",
     "holder 8 units=gpu1 token=1 pid=1 uid=0 since=-60000",
@@ -370,7 +523,7 @@ static void compute_of(const char *const ended[], size_t n_ended, const char *co
 static const struct stats_resource *resource_of(const char *name)
 {
     for (size_t i = 0; i < stats.n_resources; i++) {
-        if (strcmp(stats.resources[i].name, name) == 0) {
+        if (strcmp(stats.resources[i].all.name, name) == 0) {
             return &stats.resources[i];
         }
     }
@@ -381,7 +534,7 @@ static const struct stats_resource *resource_of(const char *name)
 static void expect_use(const char *name, int expected)
 {
     const struct stats_resource *resource = resource_of(name);
-    const struct optional *permille = &resource->figures.permille;
+    const struct optional *permille = &resource->all.permille;
     cr_expect_eq(permille->is_given, expected >= 0, "%s", name);
     cr_expect(!permille->is_given || permille->number == (uint64_t)expected, "%s: %llu", name,
         (unsigned long long)permille->number);
@@ -431,7 +584,6 @@ Test(stats, waits_that_go_on)
         "resource etl kind=semaphore scope=host limit=4 in_use=4 free=0 waiting=3",
         "waiter 20 pos=1 wants=1 pid=1 uid=7 since=-57000",
         "waiter 21 pos=2 wants=1 pid=1 uid=7 since=-50000",
-        "waiter 4 pos=3 wants=1 pid=1 uid=1000 since=-60000", /* has ended since */
         "resource gpus kind=pool scope=host limit=2 in_use=2 free=0 waiting=1",
         "waiter 20 pos=1 wants=1 pid=1 uid=7 since=-57000",
         "waiter 0123456789abcdef/8 pos=2 wants=1 pid=1 uid=8 since=-60000 host=b", "end"};
@@ -445,9 +597,9 @@ Test(stats, waits_that_go_on)
     cr_expect_eq(first->waits.sum, 107000);
     cr_expect_eq(stats.users[1].user.uid.number, 1000);
     cr_expect_eq(stats.users[1].figures.n_waiting, 0);
-    cr_expect_eq(resource_of("etl")->figures.n_waiting, 2);
-    cr_expect_eq(resource_of("gpus")->figures.n_waiting, 1);
-    cr_expect_eq(resource_of("gpus")->figures.waits.longest, 57000);
+    cr_expect_eq(resource_of("etl")->all.figures.n_waiting, 2);
+    cr_expect_eq(resource_of("gpus")->all.figures.n_waiting, 1);
+    cr_expect_eq(resource_of("gpus")->all.figures.waits.longest, 57000);
 }
 
 /* The share is one of all users' time all the same. */
@@ -461,9 +613,9 @@ Test(stats, of_one_user)
     cr_assert_eq(stats.n_users, 1);
     cr_expect_eq(stats.users[0].user.uid.number, 1001);
     cr_expect_eq(stats.n_ended, 0);
-    /* 3600 of 3600 + 1200, and 200 + 2 * 60 of leases 3, 7 and 8 */
-    cr_assert(stats.users[0].figures.permille.is_given);
-    cr_expect_eq(stats.users[0].figures.permille.number, 703);
+    /* 3600 of 3600 + 1200, and 2 * 60 of leases 7 and 8 */
+    cr_assert(stats.users[0].permille.is_given);
+    cr_expect_eq(stats.users[0].permille.number, 732);
 }
 
 /* Leases of several resources have claims on others. */
@@ -474,8 +626,8 @@ Test(stats, of_named_resources)
     static const char *const nothing[] = {"ok", "end"};
     COMPUTE(hour, nothing, .names = names, .n_names = N(names));
     cr_assert_eq(stats.n_resources, 2);
-    cr_expect_str_eq(stats.resources[0].name, "gpus");
-    cr_expect_str_eq(stats.resources[1].name, "market/x");
+    cr_expect_str_eq(stats.resources[0].all.name, "gpus");
+    cr_expect_str_eq(stats.resources[1].all.name, "market/x");
     cr_assert_eq(stats.n_users, 1);
     cr_expect_eq(stats.users[0].figures.n_leases, 2); /* gpus is not its first claim */
     cr_expect_eq(stats.n_ended, 2);
@@ -507,7 +659,7 @@ Test(stats, the_span)
     static const char *const none[] = {"ok now=3600000", "end"};
     COMPUTE(little, now, .since = {true, 1000});
     cr_expect_eq(stats.from, 3000000);
-    expect_use("etl", 333); /* 600 + 200 of 2400 */
+    expect_use("etl", 250); /* 600 of 2400 */
     COMPUTE(none, now, .since = {true, 1000});
     cr_expect_eq(stats.from, 3600000);
     expect_use("etl", -1);
@@ -518,7 +670,7 @@ Test(stats, as_a_narrow_table)
 {
     struct text out = TEXT_INIT;
     COMPUTE(hour, now);
-    stats_table_print(&stats, 80, &out);
+    stats_table_print(&stats, &past, 80, &out);
     for (const char *line = out.bytes; *line; line = strchr(line, '\n') + 1) {
         cr_expect_leq(strcspn(line, "\n"), 80, "%s", line);
     }
@@ -534,8 +686,9 @@ Test(stats, as_a_table)
 {
     struct text out = TEXT_INIT;
     COMPUTE(hour, now);
-    stats_table_print(&stats, 0, &out);
+    stats_table_print(&stats, &past, 0, &out);
     expect_text(&out,
+        "complete: this host from 00:00:00 on\n"
         "leases and waits that ended from 00:00:00 to 01:00:00 (1h00m),\n"
         "and waits so far: median, 95th percentile and longest\n"
         "\n"
@@ -566,7 +719,7 @@ Test(stats, as_json)
 {
     struct text out = TEXT_INIT;
     COMPUTE(hour, now);
-    stats_json_print(&stats, &out);
+    stats_json_print(&stats, &past, &out);
     const char *const parts[] = {
         /* in the span: 2 * 360 s, 100 s, 200 s, and an hour of 1001's that is still held */
         "{\"version\":1,\"from_at_ms\":0,\"to_at_ms\":3600000,"
@@ -595,7 +748,8 @@ Test(stats, as_json)
         "\"held_ms\":{\"median\":360000,\"p95\":960000,\"longest\":960000,\"sum\":1780000},"
         "\"unit_ms\":null,\"share\":null},"
         "{\"uid\":1001,\"user\":null,\"leases\":0,\"refused\":0,\"waiting\":0,"
-        "\"waited_ms\":null,\"held_ms\":null,\"unit_ms\":3600000,\"share\":null}]}\n",
+        "\"waited_ms\":null,\"held_ms\":null,\"unit_ms\":3600000,\"share\":null}],\"gaps\":[],"
+        "\"sources\":[{\"database\":null,\"since_at_ms\":0,\"more\":false}]}\n",
     };
     expect_parts(&out, parts, N(parts));
 }
