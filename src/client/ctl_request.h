@@ -12,7 +12,7 @@ struct ctl_request {
     char *const *arguments; /* no empty strings: the protocol cannot express them */
     size_t n_arguments;
     const char *reason, *database, *lease; /* or NULL */
-    struct optional from, since, user;
+    struct optional from, since, until, user, limit;
     bool wait;
 };
 

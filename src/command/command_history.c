@@ -20,9 +20,30 @@ struct history_answer {
     struct long_answer answer;
     struct server *server;
     struct ended_filter filter;
-    bool has_head; /* the first line is made */
-    uint64_t position; /* in the ring */
+    uint64_t limit; /* the newest so many; 0: all */
+    bool has_start, has_head; /* .position is where to begin; the first line is made */
+    bool has_older; /* that are left out */
+    /* In the ring: where lines are made, how far it is searched, where the oldest entry was. */
+    uint64_t position, ahead, oldest, end;
+    uint64_t n_ahead; /* that are asked for, between .position and .ahead */
 };
+
+/* Moves .position on, until so many as are wanted are before the end: it follows .ahead at that
+ * distance. An entry that is overwritten meanwhile may have been one. False: much has been looked
+ * at. */
+static bool find_start(struct history_answer *history)
+{
+    struct ended_budget budget = ENDED_BUDGET;
+    bool is_full, goes_on = history->limit > 0;
+    while (goes_on) {
+        is_full = history->n_ahead > history->limit;
+        goes_on = ended_pass(history->server, &history->filter,
+            is_full ? &history->position : &history->ahead, history->end, &budget);
+        history->n_ahead = is_full ? history->n_ahead - goes_on : history->n_ahead + goes_on;
+        history->has_older |= is_full;
+    }
+    return ended_budget_is_left(&budget);
+}
 
 /* The first line, which names the lease that ended first of those that are still kept. False: it
  * has not been found yet. */
@@ -30,11 +51,11 @@ static bool add_head(
     struct history_answer *history, struct text *out, const struct answer_moment *moment)
 {
     struct history_entry oldest;
-    uint64_t position = history->position;
+    uint64_t position = history->oldest;
     unsigned n_left = MAX_LOOKED_AT;
     bool is_any = history_next_ended(history->server->history, &position, &n_left, &oldest);
     if (!is_any && n_left == 0) {
-        history->position = position; /* so far there is none */
+        history->oldest = position; /* so far there is none */
         return false;
     }
     text_add(out, "ok");
@@ -46,7 +67,8 @@ static bool add_head(
     if (overwritten > 0) {
         text_add_number_key(out, "overwritten", overwritten);
     }
-    text_add(out, "\n");
+    text_add(out, history->has_older ? " more=1" : "");
+    text_add(out, " whose=host\n");
     return true;
 }
 
@@ -54,10 +76,11 @@ static bool command_history_make_piece(
     struct long_answer *answer, const struct answer_moment *moment, struct text *out, size_t enough)
 {
     struct history_answer *history = container_of(answer, struct history_answer, answer);
-    history->has_head = history->has_head || add_head(history, out, moment);
+    history->has_start = history->has_start || find_start(history);
+    history->has_head = history->has_head || (history->has_start && add_head(history, out, moment));
     return !history->has_head ||
-        ended_lines_write(history->server, &history->filter, &history->position, UINT64_MAX, moment,
-            out, enough);
+        ended_lines_write(history->server, &history->filter, &history->position, history->end,
+            moment, out, enough);
 }
 
 static void free_answer(struct long_answer *answer)
@@ -72,28 +95,39 @@ static const struct long_answer_kind history_kind = {
 
 /* ---- the request ---- */
 
+/* That long before now. False: it is no good value. */
+static bool take_ago(const struct call *call, const char *value, nanoseconds *thenp)
+{
+    uint64_t milliseconds = 0;
+    bool is_good = !value || number_parse(value, NEVER / 1000000, &milliseconds);
+    nanoseconds span = (nanoseconds)milliseconds * 1000000;
+    *thenp = value && span < call->now ? call->now - span : 0;
+    return is_good;
+}
+
 /* False, after an answer, if a key has no good value. */
-static bool take_keys(struct call *call, struct ended_filter *filter)
+static bool take_keys(struct call *call, struct ended_filter *filter, uint64_t *limitp)
 {
     const char *const *keys = call->request->keys;
-    const char *since = keys[KEY_INDEX_since], *user = keys[KEY_INDEX_user];
+    const char *user = keys[KEY_INDEX_user], *limit = keys[KEY_INDEX_limit];
     const char *lease = keys[KEY_INDEX_lease];
-    uint64_t milliseconds = 0, uid = 0;
+    uint64_t uid = 0;
+    filter->has_until = keys[KEY_INDEX_until];
     filter->has_user = user;
     filter->has_lease = lease;
-    const char *wrong = since && !number_parse(since, NEVER / 1000000, &milliseconds) ? "since"
-        : user && !number_parse(user, UINT32_MAX, &uid)                               ? "user"
+    const char *wrong = !take_ago(call, keys[KEY_INDEX_since], &filter->since) ? "since"
+        : !take_ago(call, keys[KEY_INDEX_until], &filter->until)               ? "until"
+        : user && !number_parse(user, UINT32_MAX, &uid)                        ? "user"
+        : limit && !number_parse(limit, UINT32_MAX, limitp)                    ? "limit"
         : lease && !remote_is_elsewhere(call->server, lease) &&
                 !remote_parse_own(call->server, lease, &filter->lease)
             ? "lease"
-                                                                                      : NULL;
+                                                                               : NULL;
     if (wrong) {
         call_refuse(call, CODE_BAD_VALUE, wrong);
         return false;
     }
-    nanoseconds span = (nanoseconds)milliseconds * 1000000;
     filter->user = (uint32_t)uid;
-    filter->since = since && span < call->now ? call->now - span : 0;
     return true;
 }
 
@@ -120,7 +154,7 @@ void command_history(struct call *call)
     const struct request *request = call->request;
     const char *lease = request->keys[KEY_INDEX_lease];
     struct history_answer asked = {.answer = {.kind = &history_kind}, .server = call->server};
-    if (!take_keys(call, &asked.filter) || !call_check_asked_names(call)) {
+    if (!take_keys(call, &asked.filter, &asked.limit) || !call_check_asked_names(call)) {
         return;
     }
     if (lease && remote_is_elsewhere(call->server, lease)) {
@@ -129,6 +163,8 @@ void command_history(struct call *call)
     }
     struct history_answer *history = memory_new(sizeof *history);
     *history = asked;
+    history->end =
+        asked.limit > 0 ? history_ring_end(&call->server->history->ring) : UINT64_MAX;
     asked_names_init(&history->filter.asked, request->arguments, request->n_arguments);
     conn_begin_long(call->conn, &history->answer);
 }

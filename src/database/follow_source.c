@@ -10,11 +10,6 @@
 #include "status/database_line.h"
 #include "status/ended_line.h"
 
-enum {
-    MAX_LOOKED_AT = 512, /* entries of the history of one piece, whatever becomes of them */
-    MAX_READ = 16, /* of these, those taken apart: each costs as much as six lines of status */
-};
-
 /* ---- databases ---- */
 
 static void follow_source_add_database(void *context, struct text *out, uint8_t database)
@@ -137,35 +132,63 @@ static bool is_asked_by_name(const struct ended_filter *filter, const struct sav
     return is_asked;
 }
 
-/* Returns whether the entry had to be taken apart. */
-static bool write_entry(const struct server *server, const struct ended_filter *filter,
-    const struct history_entry *entry, const struct answer_moment *moment, struct text *out)
+/* The next entry before `end` that its keys do not rule out. */
+static bool next_entry(const struct server *server, const struct ended_filter *filter,
+    uint64_t *positionp, uint64_t end, struct ended_budget *budget, struct history_entry *entry)
 {
-    struct saved_lease *lease =
-        is_asked_by_key(filter, entry) ? record_read(entry->record, entry->record_length) : NULL;
-    if (lease && is_asked_by_name(filter, lease)) {
-        const struct ended_lease ended = {entry, lease, record_database(lease)};
-        ended_line_write(out, &ended, wall_milliseconds(entry->ended_at, moment),
-            viewer_sees_ended(moment->viewer, server->core, lease, entry->hiding));
+    while (*positionp < end && ended_budget_is_left(budget) &&
+        history_next_ended(server->history, positionp, &budget->n_left, entry)) {
+        if (is_asked_by_key(filter, entry)) {
+            return true;
+        }
     }
-    bool was_read = lease;
-    record_free(lease);
-    return was_read;
+    return false;
+}
+
+/* The lease of that entry; NULL: it is not asked for. */
+static struct saved_lease *read_entry(
+    const struct ended_filter *filter, const struct history_entry *entry, struct ended_budget *budget)
+{
+    struct saved_lease *lease = record_read(entry->record, entry->record_length);
+    budget->n_read_left--;
+    bool is_asked = lease && is_asked_by_name(filter, lease) &&
+        (!filter->has_until || lease->asked_at < filter->until);
+    if (!is_asked) {
+        record_free(lease);
+    }
+    return is_asked ? lease : NULL;
+}
+
+bool ended_pass(const struct server *server, const struct ended_filter *filter,
+    uint64_t *positionp, uint64_t end, struct ended_budget *budget)
+{
+    bool is_asked = false, needs_record = filter->has_until || filter->asked.n > 0;
+    struct history_entry entry;
+    while (!is_asked && next_entry(server, filter, positionp, end, budget, &entry)) {
+        struct saved_lease *lease = needs_record ? read_entry(filter, &entry, budget) : NULL;
+        is_asked = lease || !needs_record;
+        record_free(lease);
+    }
+    return is_asked;
 }
 
 bool ended_lines_write(const struct server *server, const struct ended_filter *filter,
     uint64_t *positionp, uint64_t end, const struct answer_moment *moment, struct text *out,
     size_t enough)
 {
-    unsigned n_left = MAX_LOOKED_AT, n_read = 0;
+    struct ended_budget budget = ENDED_BUDGET;
     struct history_entry entry;
-    while (*positionp < end && n_read < MAX_READ && out->length < enough && n_left > 0) {
-        if (!history_next_ended(server->history, positionp, &n_left, &entry)) {
-            return n_left == 0;
+    while (out->length < enough &&
+        next_entry(server, filter, positionp, end, &budget, &entry)) {
+        struct saved_lease *lease = read_entry(filter, &entry, &budget);
+        if (lease) {
+            const struct ended_lease ended = {&entry, lease, record_database(lease)};
+            ended_line_write(out, &ended, wall_milliseconds(entry.ended_at, moment),
+                viewer_sees_ended(moment->viewer, server->core, lease, entry.hiding));
+            record_free(lease);
         }
-        n_read += write_entry(server, filter, &entry, moment, out);
     }
-    return *positionp < end;
+    return *positionp < end && (out->length >= enough || !ended_budget_is_left(&budget));
 }
 
 static bool add_ended(void *context, uint64_t *positionp, uint64_t end, bool *missedp,
