@@ -69,6 +69,13 @@ static const char *set_time(void *member, char *argument)
     return NULL;
 }
 
+static const char *set_count(void *member, char *argument)
+{
+    struct optional *count = member;
+    count->is_given = number_parse(argument, UINT32_MAX, &count->number);
+    return count->is_given ? NULL : "not a number";
+}
+
 /* ---- the table ---- */
 
 #define TO(set, member) set, offsetof(struct line, member)
@@ -98,6 +105,12 @@ static const struct option_row rows[] = {
     {0, OPTION_UNTIL, "until", "WHEN", TO(set_time, past.until),
         "of that, only what was requested before then"},
     {0, OPTION_LEASE, "lease", "LEASE", TO(option_set_text, past.lease), "only this one"},
+    {0, OPTION_FAILED, "failed", NULL, TO(option_set_true, past.failed),
+        "only those that did not end with exit 0"},
+    {0, OPTION_HOST, "host", "HOST", TO(option_set_text, past.host),
+        "only those of this host of the fleet"},
+    {0, OPTION_LIMIT, "limit", "N", TO(set_count, past.limit),
+        "the newest N (else 1000); 0: all"},
     {0, OPTION_ENDED, "ended", NULL, BIT_ONLY, "also report how each lease ended"},
     {0, OPTION_YES, "yes", NULL, BIT_ONLY,
         "do not ask whether the database ever held anything: it did not"},

@@ -1,5 +1,5 @@
 /* show_past.c - `berthctl history` and `berthctl stats`: what has ended. */
-#include "base/clock.h"
+#include "berthctl/ask_past.h"
 #include "berthctl/past_table.h"
 #include "berthctl/run.h"
 #include "table/cell_text.h"
@@ -9,36 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- asking ---- */
-
-/* False after a message. */
-static bool ask_past(struct call *call, const struct past_choice *choice, struct past *past)
-{
-    uint64_t now = milliseconds(clock_wall_now()), since = choice->since.number;
-    call->request.since = (struct optional){choice->since.is_given, now > since ? now - since : 0};
-    call->request.user = choice->uid;
-    call->request.lease = choice->lease;
-    past->only = choice;
-    bool is_read = call_take(call, past_take, past);
-    call->request.since = call->request.user = (struct optional){0};
-    return is_read;
-}
-
-/* What is held now, and the limits. A name that only the history knows is no error; then nothing is
- * read. False after a message. */
-static bool ask_status(struct call *call, struct status *status)
-{
-    const struct ctl_request asked = call->request;
-    bool is_of_fleet = asked.lease && strchr(asked.lease, '/'); /* SESSION/LEASE */
-    call->request.word = command_table[COMMAND_status].word;
-    call->request.lease = is_of_fleet ? NULL : asked.lease; /* everything */
-    call->unsaid = CODE_UNKNOWN;
-    bool is_read = call_take(call, status_take, status);
-    call->request = asked;
-    call->unsaid = CODE_NONE;
-    return is_read || call->code == CODE_UNKNOWN;
-}
+#include <unistd.h>
 
 /* ---- what has not ended, from an answer to `status` ---- */
 
@@ -114,95 +85,81 @@ static void add_running(const struct status *status, const struct past_choice *c
     }
 }
 
-static bool is_of_fleet(const struct status_resource *resource)
-{
-    return !resource->is_template && resource->database;
-}
-
-/* That the history of the first resource of fleet scope is this host's; nothing if there is none.
- */
-static void add_fleet_note(const struct status *status, struct text *out)
-{
-    const struct status_resource *first = status_first(status, is_of_fleet);
-    if (first) {
-        text_add_safe(out, "%s has fleet scope: each host keeps the history of its own jobs only\n",
-            first->name);
-    }
-}
-
 /* ---- showing ---- */
 
-/* Shows what has ended, and says what has not. Returns the exit status. */
-static int print_history(
-    struct call *call, const struct past_choice *choice, const struct past *past)
+enum { HOST_BYTES = 256, NEWEST = 1000 };
+
+/* What the command line asks for. `host` gets this host's name. */
+static struct past_choice choice_of(const struct line *line, char host[static HOST_BYTES])
 {
-    struct text out = TEXT_INIT;
-    struct status status = {0};
-    bool is_empty = past->n == 0,
-         is_asked = choice->uid.is_given || choice->until.is_given ||
-             (is_empty && (choice->lease || choice->n_names > 0));
-    if (is_asked && !ask_status(call, &status)) {
-        status_deinit(&status);
-        return call->exit_status;
-    }
-    if (!is_empty || !choice->lease || !add_running_lease(&status, choice->lease, &out)) {
-        past_table_print(past, choice, show_width(), &out);
+    struct past_choice choice = line->past;
+    host[0] = '\0';
+    gethostname(host, HOST_BYTES - 1);
+    choice.this_host = host;
+    return choice;
+}
+
+static void print_history(const struct inquiry *inquiry, struct text *out)
+{
+    const struct past_choice *choice = &inquiry->choice;
+    const struct past *past = &inquiry->past;
+    if (past->n > 0 || !choice->lease ||
+        !add_running_lease(&inquiry->status, choice->lease, out)) {
+        past_table_print(past, choice, show_width(), out);
     }
     if ((choice->uid.is_given || choice->until.is_given) && !choice->lease) {
-        add_running(&status, choice, past->now, &out);
+        add_running(&inquiry->status, choice, past->now, out);
     }
-    if (is_empty && choice->n_names > 0) {
-        add_fleet_note(&status, &out);
-    }
-    status_deinit(&status);
-    return show_print(&out);
+    text_add(out, inquiry->notes.bytes);
 }
 
 int run_history(struct call *call, const struct line *line)
 {
-    const struct past_choice *choice = &line->past;
-    struct past past = {0};
+    char host[HOST_BYTES] = "";
+    struct inquiry inquiry = {.call = call, .choice = choice_of(line, host)};
     struct text out = TEXT_INIT;
-    int exit_status = EXIT_FAILURE;
-    if (!ask_past(call, choice, &past)) {
+    int exit_status;
+    if (!inquiry.choice.limit.is_given) {
+        inquiry.choice.limit = (struct optional){true, NEWEST};
+    }
+    if (!inquire(&inquiry)) {
         exit_status = call->exit_status;
     } else if (line->options & OPTION_JSON) {
-        past_json_print(&past, &out);
+        past_json_print(&inquiry.past, &out);
         exit_status = show_print(&out);
     } else {
-        exit_status = print_history(call, choice, &past);
+        print_history(&inquiry, &out);
+        exit_status = show_print(&out);
     }
-    past_deinit(&past);
+    inquiry_deinit(&inquiry);
     return exit_status;
 }
 
-static int print_stats(
-    const struct line *line, struct past *past, const struct status *status)
+static int print_stats(const struct line *line, struct inquiry *inquiry)
 {
     struct text out = TEXT_INIT;
-    struct stats stats = stats_of(past, status, &line->past);
+    struct past *past = &inquiry->past;
+    struct stats stats = stats_of(past, &inquiry->status, &line->past);
     if (line->options & OPTION_JSON) {
         stats_json_print(&stats, past, &out);
     } else {
         stats_table_print(&stats, past, show_width(), &out);
         past_add_note(past, stats.n_ended, &line->past, &out);
+        text_add(&out, inquiry->notes.bytes);
     }
     stats_deinit(&stats);
     return show_print(&out);
 }
 
-/* Asks for the history of all users, since each one's share is a part of what all have used. Asks
- * for status afterwards: a lease that ends in between is in neither answer, rather than in both. */
+/* Asks for the history of all users, since each one's share is a part of what all have used. */
 int run_stats(struct call *call, const struct line *line)
 {
-    struct past past = {0};
-    struct status status = {0};
-    struct past_choice asked = line->past;
-    asked.uid = (struct optional){0};
-    bool is_read = ask_past(call, &asked, &past) && ask_status(call, &status);
+    char host[HOST_BYTES] = "";
+    struct inquiry inquiry = {
+        .call = call, .choice = choice_of(line, host), .wants_figures = true};
+    inquiry.choice.uid = (struct optional){0};
     int exit_status =
-        is_read ? print_stats(line, &past, &status) : call->exit_status;
-    past_deinit(&past);
-    status_deinit(&status);
+        inquire(&inquiry) ? print_stats(line, &inquiry) : call->exit_status;
+    inquiry_deinit(&inquiry);
     return exit_status;
 }

@@ -1,0 +1,271 @@
+#include "berthctl/ask_past.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/words.h"
+#include "view/datetime.h"
+#include "view/printable.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FIRST_LINE_SECONDS = 2, /* of berth-history, which a hung disk stops */
+    ANSWER_SECONDS = 30, /* of its whole answer, which may have a million lines */
+};
+
+/* ---- the request ---- */
+
+/* How long ago that was. */
+static struct optional ago(const struct optional *when)
+{
+    uint64_t now = milliseconds(clock_wall_now());
+    return (struct optional){when->is_given, now > when->number ? now - when->number : 0};
+}
+
+/* Whether more is left out here than who answers can leave out. */
+static bool is_sifted(const struct past_choice *choice)
+{
+    return choice->failed || choice->host;
+}
+
+static void set_request(const struct inquiry *inquiry)
+{
+    const struct past_choice *choice = &inquiry->choice;
+    struct ctl_request *request = &inquiry->call->request;
+    call_set(inquiry->call, COMMAND_history, choice->names, choice->n_names);
+    request->since = ago(&choice->since);
+    request->until = ago(&choice->until);
+    request->user = choice->uid;
+    request->lease = choice->lease;
+    request->limit = choice->limit;
+    request->limit.is_given &= choice->limit.number > 0 && !is_sifted(choice);
+}
+
+/* ---- berth-history ---- */
+
+/* Where berthd says that it is. False: nowhere. *failedp: after a message. */
+static bool find_keeper(struct call *call, struct endpoint *keeper, bool *failedp)
+{
+    char *words[MAX_WORDS];
+    call_set(call, COMMAND_hello, NULL, 0);
+    char *line = call_answer(call);
+    size_t n = line ? words_split(line, words, MAX_WORDS) : 0;
+    char *path = words_find(words, n, "history");
+    *failedp = !line;
+    return path && percent_decode(path) && path[0] == '/' && endpoint_choose(keeper, path);
+}
+
+/* NULL, or why there is no whole answer. */
+static const char *take_answer(struct connection *connection, struct past *past)
+{
+    nanoseconds now = clock_now(), until = now + FIRST_LINE_SECONDS * NANOSECONDS_PER_SECOND;
+    enum connection_line got;
+    char *line;
+    while ((got = connection_wait_line(connection, &line, until)) == CONNECTION_LINE) {
+        bool is_refused = !past->begun && strncmp(line, "error ", strlen("error ")) == 0;
+        enum answer_result result = past_take(past, line);
+        if (result != ANSWER_MORE) {
+            return result == ANSWER_END ? NULL
+                : is_refused            ? "it refuses to"
+                                        : "its answer makes no sense";
+        }
+        until = now + ANSWER_SECONDS * NANOSECONDS_PER_SECOND;
+    }
+    return got == CONNECTION_GARBAGE ? "its answer makes no sense"
+        : clock_now() < until        ? "it has closed the connection"
+                                     : "it takes too long";
+}
+
+/* The same. Who must not know what is asked is not asked: connection_open(). */
+static const char *ask_keeper(const struct inquiry *inquiry, const struct endpoint *keeper,
+    const struct ctl_request *request, struct past *past)
+{
+    struct connection *connection = memory_new(sizeof *connection);
+    struct text line = TEXT_INIT;
+    connection->fd = -1;
+    const char *why = "it cannot be reached";
+    past->only = &inquiry->choice;
+    if (connection_open(connection, keeper) == 0 && request_print(request, &line) &&
+        connection_send(connection, line.bytes, line.length)) {
+        why = take_answer(connection, past);
+    }
+    text_deinit(&line);
+    connection_close(connection);
+    free(connection);
+    if (why) {
+        past_deinit(past);
+    }
+    return why;
+}
+
+static void say_who_answers(const char *why, const struct past *past)
+{
+    struct text since = TEXT_INIT;
+    const struct optional *known = &past->sources[0].since;
+    text_add(&since, known->is_given ? "complete from " : "which is empty");
+    if (known->is_given) {
+        text_add_datetime(&since, (int64_t)known->number, (int64_t)past->now);
+        text_add(&since, " on");
+    }
+    message("berth-history does not answer (%s): this is from berthd's memory, %s", why,
+        since.bytes);
+    text_deinit(&since);
+}
+
+/* ---- this host ---- */
+
+/* A lease of another host: its history has it, and perhaps its database. */
+static bool is_elsewhere(const struct inquiry *inquiry)
+{
+    return inquiry->choice.lease && strchr(inquiry->choice.lease, '/');
+}
+
+/* False after a message. A refusal that names another host is kept in the call. */
+static bool ask_berthd(struct inquiry *inquiry)
+{
+    struct call *call = inquiry->call;
+    set_request(inquiry);
+    inquiry->past.only = &inquiry->choice;
+    call->is_silent = is_elsewhere(inquiry);
+    bool is_read = call_take(call, past_take, &inquiry->past);
+    call->is_silent = false;
+    if (!is_read && is_elsewhere(inquiry) && call->code == CODE_UNKNOWN) {
+        char nothing[] = "ok";
+        return past_take(&inquiry->past, nothing) == ANSWER_MORE;
+    }
+    if (!is_read && call->refusal.length > 0) {
+        message("%s", call->refusal.bytes);
+    }
+    return is_read;
+}
+
+static bool ask_host(struct inquiry *inquiry)
+{
+    struct endpoint keeper;
+    bool has_failed;
+    const char *why = NULL;
+    bool has_keeper = find_keeper(inquiry->call, &keeper, &has_failed);
+    if (has_failed) {
+        return false;
+    }
+    if (has_keeper && !is_elsewhere(inquiry)) {
+        set_request(inquiry);
+        struct ctl_request request = inquiry->call->request;
+        request.word = inquiry->wants_figures ? "stats" : request.word;
+        why = ask_keeper(inquiry, &keeper, &request, &inquiry->past);
+        if (!why) {
+            return true;
+        }
+    }
+    bool is_read = ask_berthd(inquiry);
+    if (is_read && why) {
+        say_who_answers(why, &inquiry->past);
+    }
+    return is_read;
+}
+
+/* ---- what goes on ---- */
+
+/* A name that only the history knows is no error; then nothing is read. False after a message. */
+static bool ask_status(struct inquiry *inquiry)
+{
+    struct call *call = inquiry->call;
+    call_set(call, COMMAND_status, inquiry->choice.names, inquiry->choice.n_names);
+    call->unsaid = CODE_UNKNOWN;
+    bool is_read = call_take(call, status_take, &inquiry->status);
+    bool is_known = is_read || call->code == CODE_UNKNOWN;
+    call->unsaid = CODE_NONE;
+    call->exit_status = is_known ? 0 : call->exit_status;
+    return is_known;
+}
+
+/* ---- the databases ---- */
+
+/* False after a message: nobody answers any more. */
+static bool ask_database(struct inquiry *inquiry, const char *database)
+{
+    struct call *call = inquiry->call;
+    struct past past = {.only = &inquiry->choice};
+    set_request(inquiry);
+    call->request.database = database;
+    call->code = CODE_NONE;
+    call->is_silent = true;
+    bool is_read = call_take(call, past_take, &past), is_refused = call->refusal.length > 0;
+    call->is_silent = false;
+    if (is_read) {
+        char **name = &past.sources[0].database;
+        *name = *name ? *name : memory_string(database);
+        past_merge(&inquiry->past, &past, inquiry->choice.this_host);
+    } else if (is_refused) {
+        text_add_safe(&inquiry->notes,
+            "the fleet's database %s does not tell (%s): of its resources, this is this host's"
+            " history alone\n",
+            database, call->code == CODE_NONE ? "?" : code_table[call->code].word);
+        call->exit_status = 0;
+        text_deinit(&call->refusal);
+    }
+    past_deinit(&past);
+    return is_read || is_refused;
+}
+
+static bool ask_once(struct inquiry *inquiry, const struct status_resource *resources, size_t n,
+    const char ***askedp, size_t *n_askedp)
+{
+    bool goes_on = true;
+    for (size_t i = 0; i < n && goes_on; i++) {
+        const char *database = resources[i].database;
+        if (database && words_index(database, *askedp, *n_askedp) == *n_askedp) {
+            *askedp = memory_grow(*askedp, *n_askedp, sizeof **askedp);
+            (*askedp)[(*n_askedp)++] = database;
+            goes_on = ask_database(inquiry, database);
+        }
+    }
+    return goes_on;
+}
+
+static bool ask_databases(struct inquiry *inquiry)
+{
+    const struct status *status = &inquiry->status;
+    const char **asked = NULL;
+    size_t n_asked = 0;
+    bool goes_on =
+        ask_once(inquiry, status->resources, status->n_resources, &asked, &n_asked) &&
+        ask_once(inquiry, status->templates, status->n_templates, &asked, &n_asked);
+    free(asked);
+    return goes_on;
+}
+
+/* ---- all ---- */
+
+/* Asks for status after the host's history: a lease that ends in between is in neither, rather than
+ * in both. */
+bool inquire(struct inquiry *inquiry)
+{
+    struct call *call = inquiry->call;
+    text_add(&inquiry->notes, "");
+    if (!ask_host(inquiry)) {
+        return false;
+    }
+    struct text refusal = call->refusal;
+    int exit_status = call->exit_status;
+    call->refusal = (struct text)TEXT_INIT;
+    bool is_read = ask_status(inquiry) && ask_databases(inquiry);
+    if (is_read && refusal.length > 0 && inquiry->past.n == 0) {
+        message("%s", refusal.bytes);
+        call->exit_status = exit_status;
+        is_read = false;
+    }
+    text_deinit(&refusal);
+    if (inquiry->choice.limit.is_given && inquiry->choice.limit.number > 0) {
+        past_cut(&inquiry->past, inquiry->choice.limit.number);
+    }
+    return is_read;
+}
+
+void inquiry_deinit(struct inquiry *inquiry)
+{
+    past_deinit(&inquiry->past);
+    status_deinit(&inquiry->status);
+    text_deinit(&inquiry->notes);
+}
