@@ -409,5 +409,6 @@ int run_found(struct call *call, const struct line *line)
     }
     call_set(call, COMMAND_found, NULL, 0);
     call->request.database = name;
+    call->request.reason = line->reason;
     return show_answer(call, NULL);
 }

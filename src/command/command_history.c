@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_LOOKED_AT = 512 }; /* entries, for the oldest lease, in one piece */
+enum { MAX_LOOKED_AT = 512 }; /* entries, for the oldest that is shown, in one piece */
 
 struct history_answer {
     struct long_answer answer;
@@ -45,7 +45,7 @@ static bool find_start(struct history_answer *history)
     return ended_budget_is_left(&budget);
 }
 
-/* The first line, which names the lease that ended first of those that are still kept. False: it
+/* The first line, which says when the oldest entry of those that are still kept was made. False: it
  * has not been found yet. */
 static bool add_head(
     struct history_answer *history, struct text *out, const struct answer_moment *moment)
@@ -53,7 +53,7 @@ static bool add_head(
     struct history_entry oldest;
     uint64_t position = history->oldest;
     unsigned n_left = MAX_LOOKED_AT;
-    bool is_any = history_next_ended(history->server->history, &position, &n_left, &oldest);
+    bool is_any = history_next(history->server->history, &position, &n_left, &oldest);
     if (!is_any && n_left == 0) {
         history->oldest = position; /* so far there is none */
         return false;
@@ -115,6 +115,7 @@ static bool take_keys(struct call *call, struct ended_filter *filter, uint64_t *
     filter->has_until = keys[KEY_INDEX_until];
     filter->has_user = user;
     filter->has_lease = lease;
+    filter->has_did = true;
     const char *wrong = !take_ago(call, keys[KEY_INDEX_since], &filter->since) ? "since"
         : !take_ago(call, keys[KEY_INDEX_until], &filter->until)               ? "until"
         : user && !number_parse(user, UINT32_MAX, &uid)                        ? "user"

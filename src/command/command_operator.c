@@ -7,7 +7,7 @@
 #include "conn/conn.h"
 #include "conn/disk_wait.h"
 #include "database/client_events.h"
-#include "log/log.h"
+#include "record/request_log.h"
 #include "setup/reload.h"
 #include "setup/settings.h"
 #include "status/answer_lines.h"
@@ -43,6 +43,9 @@ static bool fleet_change_done(
     struct conn *conn, struct remote *remote, struct session_result *result)
 {
     enum change_kind kind = (enum change_kind)remote->number;
+    if (result->outcome == OUTCOME_OK && result->detail[0] != '\0') {
+        request_log_was(remote->log, result->detail);
+    }
     if (result->outcome == OUTCOME_KIND) {
         refuse_kind(conn_answers(conn), remote->words[1], kind);
     } else if (result->outcome == OUTCOME_OK && kind == CHANGE_ADD) {
@@ -88,6 +91,19 @@ static const char *what_is(
                          : "present";
 }
 
+/* NULL: there is no such thing. */
+static const char *what_was(struct call *call, const struct definition *definition,
+    const struct change *change, char number[static 16])
+{
+    struct core *core = call->server->core;
+    const char *name = call->request->arguments[0];
+    if (change->kind == CHANGE_LIMIT) {
+        snprintf(number, 16, "%u", core_limit(core, name));
+        return number;
+    }
+    return change->kind == CHANGE_ADD ? what_is(core, name, definition, change->item) : NULL;
+}
+
 static void run_change(struct call *call, struct change change)
 {
     struct server *server = call->server;
@@ -103,12 +119,13 @@ static void run_change(struct call *call, struct change change)
     change.reason = call->request->keys[KEY_INDEX_reason];
     change.is_charged = !call_may(call, rights_daemon, NULL);
     change.payer = call->conn->client.uid;
-    bool adds = change.kind == CHANGE_ADD;
-    const char *was = adds ? what_is(server->core, name, definition, change.item) : NULL;
+    char number[16];
+    call->was = what_was(call, definition, &change, number);
     enum outcome outcome = core_change(server->core, name, &change, call->now, &server->effects);
     if (outcome == OUTCOME_OK) {
         settings_note_changes(call->server);
-        disk_wait_answer_later(call, adds ? answer_added : answer_ok, was);
+        bool adds = change.kind == CHANGE_ADD; /* then .was is static */
+        disk_wait_answer_later(call, adds ? answer_added : answer_ok, adds ? call->was : NULL);
     } else if (outcome == OUTCOME_UNKNOWN && change.item) {
         call_refuse_unknown_item(call, name, change.item);
     } else if (outcome == OUTCOME_KIND) {
@@ -225,5 +242,6 @@ void command_undrain(struct call *call)
 
 void command_reload(struct call *call)
 {
-    reload_for(call->conn);
+    const struct actor by = call_actor(call);
+    reload_for(call->conn, &by);
 }

@@ -47,7 +47,7 @@ static void on_result(void *context, struct session_result *result)
     size_t from = conn_answers(conn)->length;
     if (remote->done(conn, remote, result)) {
         bool refused = text_has_at(conn_answers(conn), from, "error ");
-        request_log_end(remote->log, refused ? ": refused" : "");
+        request_log_end(remote->log, !refused, refused ? ": refused" : "");
         remote->log = NULL;
         parked_end(conn);
     }
@@ -68,7 +68,7 @@ static void remote_free(void *state)
     for (size_t i = 0; i < remote->n_words; i++) {
         free(remote->words[i]);
     }
-    request_log_end(remote->log, ": its outcome is unknown");
+    request_log_end(remote->log, false, ": its outcome is unknown");
     free(remote->why);
     free(remote);
 }
@@ -83,7 +83,7 @@ static struct remote *remote_begin(struct call *call, uint8_t database, size_t n
         .conn = call->conn,
         .database = database,
         .done = done,
-        .log = call_log(call),
+        .log = call_log(call, database),
         .n_words = n,
     };
     call->is_logged_later = true;

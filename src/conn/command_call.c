@@ -43,19 +43,25 @@ void call_init_asker(struct call *call, struct asker *asker)
     asker_names_users(asker, &call->server->user_names, call->now);
 }
 
-struct request_log *call_log(const struct call *call)
+struct request_log *call_log(const struct call *call, uint8_t database)
 {
     const struct request *request = call->request;
-    enum right right = command_table[request->command].right;
-    if (right != RIGHT_RESOURCE_ADMIN && right != RIGHT_DAEMON_ADMIN) {
+    bool is_owners = command_table[request->command].right == RIGHT_OWNER;
+    if (!request_is_operators(request) || (is_owners && database == 0)) {
         return NULL;
     }
-    const struct definition *definition = request->n_arguments > 0
+    const struct definition *definition = database == 0 && request->n_arguments > 0
         ? core_find_definition(call->server->core, request->arguments[0])
         : NULL;
-    const char *database =
-        fleet_name_of(&call->server->databases, definition ? definition->database : 0);
-    return request_log_new(request, call_operator(call), database);
+    database = definition ? definition->database : database;
+    const struct request_asked asked = {
+        .asker = call_operator(call),
+        .by = call_actor(call),
+        .at = call->now,
+        .database = fleet_name_of(&call->server->databases, database),
+        .was = call->was,
+    };
+    return request_log_new(request, &asked, call->server->history);
 }
 
 /* ---- a request that is held back for a name ---- */

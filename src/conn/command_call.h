@@ -20,6 +20,7 @@ struct call {
     const char *line; /* the request, as it was sent */
     nanoseconds now;
     struct text *out; /* the answer goes here */
+    const char *was; /* what the request changes, before; or NULL */
     bool is_logged_later; /* by the function that answers it later */
 };
 
@@ -34,8 +35,9 @@ void call_init_asker(struct call *call, struct asker *asker);
 /* Whether the user's name is still being looked up: then the request is held back, and carried out
  * again when that has ended, or after 4 s. The function has done nothing yet, and just returns. */
 bool call_awaits_name(struct call *call, uint32_t uid);
-/* What the log will say about the request; NULL: nothing. */
-struct request_log *call_log(const struct call *call);
+/* What will be said about the request, which a database carries out (0: its definition's, if any);
+ * NULL: nothing. */
+struct request_log *call_log(const struct call *call, uint8_t database);
 
 /* RIGHT_RESOURCE_ADMIN (for the first argument), RIGHT_DAEMON_ADMIN and RIGHT_HISTORY are checked
  * before the function is called. RIGHT_USE and RIGHT_OWNER depend on what the function finds: it

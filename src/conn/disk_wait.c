@@ -34,8 +34,8 @@ static void held_free(void *state)
 {
     struct held_request *held = state;
     TAILQ_REMOVE(held->list, held, link);
-    request_log_end(
-        held->log, held->conn->server->turn.stopping ? ": refused, berthd ends" : ": refused");
+    request_log_end(held->log, false,
+        held->conn->server->turn.stopping ? ": refused, berthd ends" : ": refused");
     free(held);
 }
 
@@ -60,7 +60,7 @@ static struct held_request *hold_back(
     *held = (struct held_request){
         .list = list,
         .conn = call->conn,
-        .log = call_log(call),
+        .log = call_log(call, 0),
         .when_late = when_late,
     };
     TAILQ_INSERT_TAIL(list, held, link);
@@ -177,7 +177,7 @@ static void answer_later(
 
 void disk_wait_answer_later(struct call *call, storing_answer *answer, const char *was)
 {
-    answer_later(call->conn, answer, was, call_log(call));
+    answer_later(call->conn, answer, was, call_log(call, 0));
     call->is_logged_later = true;
 }
 
@@ -209,7 +209,7 @@ static void settle_made(struct disk_wait *disk_wait, uint64_t up_to, enum stored
     struct made_change *made;
     while ((made = TAILQ_FIRST(&disk_wait->made)) && made->change <= up_to) {
         answer_made(made, stored);
-        request_log_end(made->log, logged[stored]);
+        request_log_end(made->log, true, logged[stored]);
         TAILQ_REMOVE(&disk_wait->made, made, link);
         free(made);
     }

@@ -223,6 +223,9 @@ bool core_find_want(const struct core *core, struct requested_resource *want);
 /* The template of that name, star and all; NULL: there is none. */
 struct template *core_find_template(const struct core *core, const char *name);
 
+/* The limit in force of that resource, alive or not, or of each instance of that template; 0: there
+ * is none. */
+uint32_t core_limit(const struct core *core, const char *name);
 /* The pause in force of that resource, alive or not; none is not on. */
 const struct pause *core_pause(const struct core *core, const char *name);
 

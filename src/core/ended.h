@@ -1,5 +1,5 @@
 /* ended.h - how a lease or a wait ended, or who takes a lease away, besides what is remembered of
- * the lease itself (saved_lease.h). Whoever fills it in owns the strings. */
+ * the lease itself (saved_lease.h); and what operators do. Whoever fills it in owns the strings. */
 #pragma once
 
 #include "base/actor.h"
@@ -9,6 +9,18 @@ enum history_kind {
     HISTORY_ENDED,
     HISTORY_TAKEN, /* its end follows; only .lease, .by and .why are set; without .by and
                       .why: nobody takes it away any more */
+    HISTORY_DID, /* history_entry.h: as a struct did; .ended_at is when */
+};
+
+/* What an operator has done. What is not known, or not there, is NULL. */
+struct did {
+    const char *verb; /* the word of the request */
+    const char *resource; /* or a template; NULL: it concerns the host, or a database */
+    const char *target; /* a lease, an item, a database */
+    const char *old, *new; /* a limit, or the word of a state */
+    struct actor by;
+    const char *host; /* where, if it was another one */
+    const char *reason;
 };
 
 /* Where a process comes from. */

@@ -28,6 +28,17 @@ const struct definition *core_find_definition(struct core *core, const char *nam
     return want.definition;
 }
 
+uint32_t core_limit(const struct core *core, const char *name)
+{
+    const struct resource *resource = core_find_resource(core, name);
+    const struct template *template = registry_find_template(core, name);
+    struct requested_resource want = {.name = name};
+    return resource                     ? resource_limit(resource)
+        : template                      ? template_limit(template)
+        : core_find_want(core, &want)   ? definition_limit(want.definition)
+                                        : 0;
+}
+
 const struct pause *core_pause(const struct core *core, const char *name)
 {
     static const struct pause none;

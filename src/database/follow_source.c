@@ -117,9 +117,14 @@ static uint64_t ended_end(void *context)
     return history_ring_end(&server->history->ring);
 }
 
+static bool is_in_time(const struct ended_filter *filter, const struct history_entry *entry)
+{
+    return entry->ended_at >= filter->since;
+}
+
 static bool is_asked_by_key(const struct ended_filter *filter, const struct history_entry *entry)
 {
-    return entry->ended_at >= filter->since && (!filter->has_user || entry->uid == filter->user) &&
+    return is_in_time(filter, entry) && (!filter->has_user || entry->uid == filter->user) &&
         (!filter->has_lease || entry->lease == filter->lease);
 }
 
@@ -132,44 +137,88 @@ static bool is_asked_by_name(const struct ended_filter *filter, const struct sav
     return is_asked;
 }
 
+/* Of one without a resource everybody sees that it was done, but names ask for others. */
+static bool is_did_asked(const struct ended_filter *filter, const struct did *did)
+{
+    uint64_t lease;
+    return (!filter->has_user || did->by.uid == filter->user) &&
+        (!filter->has_lease ||
+            (did->target && lease_id_parse(did->target, &lease) && lease == filter->lease)) &&
+        (did->resource ? asked_names_has(&filter->asked, did->resource) : filter->asked.n == 0);
+}
+
+/* An entry, taken apart. */
+struct taken_entry {
+    struct history_entry entry;
+    struct did did; /* of HISTORY_DID */
+    struct saved_lease *lease; /* of HISTORY_ENDED; owned */
+};
+
 /* The next entry before `end` that its keys do not rule out. */
 static bool next_entry(const struct server *server, const struct ended_filter *filter,
     uint64_t *positionp, uint64_t end, struct ended_budget *budget, struct history_entry *entry)
 {
     while (*positionp < end && ended_budget_is_left(budget) &&
-        history_next_ended(server->history, positionp, &budget->n_left, entry)) {
-        if (is_asked_by_key(filter, entry)) {
+        history_next(server->history, positionp, &budget->n_left, entry)) {
+        bool is_asked = entry->kind == HISTORY_DID ? filter->has_did && is_in_time(filter, entry)
+                                                   : is_asked_by_key(filter, entry);
+        if (is_asked) {
             return true;
         }
     }
     return false;
 }
 
-/* The lease of that entry; NULL: it is not asked for. */
-static struct saved_lease *read_entry(
-    const struct ended_filter *filter, const struct history_entry *entry, struct ended_budget *budget)
+/* False: it is not asked for. */
+static bool take_apart(
+    const struct ended_filter *filter, struct taken_entry *taken, struct ended_budget *budget)
 {
-    struct saved_lease *lease = record_read(entry->record, entry->record_length);
+    const struct history_entry *entry = &taken->entry;
+    taken->lease = NULL;
     budget->n_read_left--;
+    if (entry->kind == HISTORY_DID) {
+        return (!filter->has_until || entry->ended_at < filter->until) &&
+            did_read(&taken->did, entry) && is_did_asked(filter, &taken->did);
+    }
+    struct saved_lease *lease = record_read(entry->record, entry->record_length);
     bool is_asked = lease && is_asked_by_name(filter, lease) &&
         (!filter->has_until || lease->asked_at < filter->until);
     if (!is_asked) {
         record_free(lease);
     }
-    return is_asked ? lease : NULL;
+    taken->lease = is_asked ? lease : NULL;
+    return is_asked;
 }
 
 bool ended_pass(const struct server *server, const struct ended_filter *filter,
     uint64_t *positionp, uint64_t end, struct ended_budget *budget)
 {
     bool is_asked = false, needs_record = filter->has_until || filter->asked.n > 0;
-    struct history_entry entry;
-    while (!is_asked && next_entry(server, filter, positionp, end, budget, &entry)) {
-        struct saved_lease *lease = needs_record ? read_entry(filter, &entry, budget) : NULL;
-        is_asked = lease || !needs_record;
-        record_free(lease);
+    struct taken_entry taken;
+    while (!is_asked && next_entry(server, filter, positionp, end, budget, &taken.entry)) {
+        taken.lease = NULL;
+        is_asked = (taken.entry.kind == HISTORY_ENDED && !needs_record) ||
+            take_apart(filter, &taken, budget);
+        record_free(taken.lease);
     }
     return is_asked;
+}
+
+static void write_taken(const struct server *server, struct taken_entry *taken,
+    const struct answer_moment *moment, struct text *out)
+{
+    const struct history_entry *entry = &taken->entry;
+    uint64_t at = wall_milliseconds(entry->ended_at, moment);
+    if (taken->lease) {
+        const struct ended_lease ended = {entry, taken->lease, record_database(taken->lease)};
+        ended_line_write(out, &ended, at,
+            viewer_sees_ended(moment->viewer, server->core, taken->lease, entry->hiding));
+        return;
+    }
+    if (!viewer_sees_did(moment->viewer, server->core, &taken->did)) {
+        taken->did.reason = NULL;
+    }
+    did_line_write(out, &taken->did, at);
 }
 
 bool ended_lines_write(const struct server *server, const struct ended_filter *filter,
@@ -177,15 +226,12 @@ bool ended_lines_write(const struct server *server, const struct ended_filter *f
     size_t enough)
 {
     struct ended_budget budget = ENDED_BUDGET;
-    struct history_entry entry;
+    struct taken_entry taken;
     while (out->length < enough &&
-        next_entry(server, filter, positionp, end, &budget, &entry)) {
-        struct saved_lease *lease = read_entry(filter, &entry, &budget);
-        if (lease) {
-            const struct ended_lease ended = {&entry, lease, record_database(lease)};
-            ended_line_write(out, &ended, wall_milliseconds(entry.ended_at, moment),
-                viewer_sees_ended(moment->viewer, server->core, lease, entry.hiding));
-            record_free(lease);
+        next_entry(server, filter, positionp, end, &budget, &taken.entry)) {
+        if (take_apart(filter, &taken, &budget)) {
+            write_taken(server, &taken, moment, out);
+            record_free(taken.lease);
         }
     }
     return *positionp < end && (out->length >= enough || !ended_budget_is_left(&budget));

@@ -1,5 +1,5 @@
 /* follow_source.h - what `watch` reports beyond the core's own state: databases, and leases that
- * have ended. */
+ * have ended; and the same of `history`, with what operators did. */
 #pragma once
 
 #include "status/follower.h"
@@ -12,11 +12,12 @@ struct ended_filter {
     nanoseconds since; /* only what ended after that */
     nanoseconds until; /* only what was asked for before that */
     bool has_until, has_user, has_lease;
+    bool has_did; /* it asks for what operators did, too */
     uint32_t user;
     uint64_t lease;
 };
 
-/* Adds the `ended` lines of those between *positionp, which goes on, and `end` in the history, some
+/* Adds the `ended` and `did` lines of those between *positionp, which goes on, and `end` in the history, some
  * at a time. False: that was all. */
 bool ended_lines_write(const struct server *server, const struct ended_filter *filter,
     uint64_t *positionp, uint64_t end, const struct answer_moment *moment, struct text *out,

@@ -83,7 +83,7 @@ bool history_entry_read(struct history_entry *entry, const void *bytes, size_t n
 {
     const struct stored *stored = bytes;
     if (n < sizeof *stored || stored->record_length > n - sizeof *stored ||
-        stored->how[WORD_SIZE - 1] != '\0' || stored->kind > HISTORY_TAKEN ||
+        stored->how[WORD_SIZE - 1] != '\0' || stored->kind > HISTORY_DID ||
         stored->status > HISTORY_SIGNALLED) {
         return false;
     }
@@ -118,4 +118,47 @@ bool history_entry_read(struct history_entry *entry, const void *bytes, size_t n
         }
     }
     return true;
+}
+
+/* ---- what operators did: the record has these, each with a NUL; "" stands for NULL ---- */
+
+enum { N_DID_TEXTS = 4 };
+
+static const size_t did_offsets[N_DID_TEXTS] = {
+    offsetof(struct did, resource),
+    offsetof(struct did, target),
+    offsetof(struct did, old),
+    offsetof(struct did, new),
+};
+
+struct history_entry did_entry(const struct did *did, nanoseconds at, struct text *record)
+{
+    for (size_t i = 0; i < N_DID_TEXTS; i++) {
+        const char *text = *(const char *const *)((uintptr_t)did + did_offsets[i]);
+        text_add_bytes(record, text ? text : "", text ? strlen(text) + 1 : 1);
+    }
+    return (struct history_entry){
+        .kind = HISTORY_DID,
+        .ended_at = at,
+        .how = did->verb,
+        .by = did->by,
+        .why = did->reason,
+        .record = record->bytes,
+        .record_length = record->length,
+    };
+}
+
+bool did_read(struct did *did, const struct history_entry *entry)
+{
+    const char *next = entry->record, *end = next + entry->record_length;
+    *did = (struct did){.verb = entry->how, .by = entry->by, .reason = entry->why};
+    for (size_t i = 0; entry->kind == HISTORY_DID && i < N_DID_TEXTS; i++) {
+        const char *nul = memchr(next, '\0', (size_t)(end - next));
+        if (!nul) {
+            return false;
+        }
+        *(const char **)((uintptr_t)did + did_offsets[i]) = *next ? next : NULL;
+        next = nul + 1;
+    }
+    return entry->kind == HISTORY_DID;
 }

@@ -165,6 +165,14 @@ bool history_revoker(const struct history *history, uint64_t lease, uint32_t *ui
     return true;
 }
 
+void history_add_did(struct history *history, const struct did *did, nanoseconds at)
+{
+    struct text record = TEXT_INIT;
+    const struct history_entry entry = did_entry(did, at, &record);
+    history_add(history, &entry);
+    text_deinit(&record);
+}
+
 /* ---- an earlier run ---- */
 
 static void learn(struct history *history, const struct history_entry *entry)
@@ -172,6 +180,8 @@ static void learn(struct history *history, const struct history_entry *entry)
     forget_last(history); /* this one is newer */
     if (entry->kind == HISTORY_ENDED) {
         history->last_lease = entry->lease;
+    } else if (entry->kind == HISTORY_DID) {
+        return;
     } else if (entry->by.is_known || entry->why) {
         add_taker(history, entry);
     } else {
@@ -285,18 +295,31 @@ static void forget_ends(struct history *history)
 
 /* ---- to be shown ---- */
 
-bool history_next_ended(const struct history *history, uint64_t *positionp, unsigned *n_leftp,
-    struct history_entry *entry)
+static bool next_of_kinds(const struct history *history, unsigned kinds, uint64_t *positionp,
+    unsigned *n_leftp, struct history_entry *entry)
 {
     const void *bytes;
     size_t n;
     while (*n_leftp > 0 && history_ring_next(&history->ring, positionp, &bytes, &n)) {
         --*n_leftp;
-        if (history_entry_read(entry, bytes, n) && entry->kind == HISTORY_ENDED) {
+        if (history_entry_read(entry, bytes, n) && (kinds >> entry->kind & 1)) {
             return true;
         }
     }
     return false;
+}
+
+bool history_next_ended(const struct history *history, uint64_t *positionp, unsigned *n_leftp,
+    struct history_entry *entry)
+{
+    return next_of_kinds(history, 1 << HISTORY_ENDED, positionp, n_leftp, entry);
+}
+
+bool history_next(const struct history *history, uint64_t *positionp, unsigned *n_leftp,
+    struct history_entry *entry)
+{
+    return next_of_kinds(
+        history, 1 << HISTORY_ENDED | 1 << HISTORY_DID, positionp, n_leftp, entry);
 }
 
 /* ---- life ---- */

@@ -1,5 +1,5 @@
-/* history.h - what is kept of leases and waits that are over, for `history`: `<socket>.history` in
- * the runtime directory. */
+/* history.h - what is kept of leases and waits that are over, and of what operators did, for
+ * `history`: `<socket>.history` in the runtime directory. */
 #pragma once
 
 #include "base/sorted_set.h"
@@ -71,9 +71,14 @@ void history_say_end(
  * none, and is not kept. */
 void history_ended(
     struct history *history, const struct lease *lease, const char *record, size_t length);
+/* An operator's request has succeeded. */
+void history_add_did(struct history *history, const struct did *did, nanoseconds at);
 
 /* The next lease that is over, from *positionp on (history_ring_next()), among so many entries at
  * most, which are counted down: others say who takes a lease away. False: there is none among them;
  * unless *n_leftp is 0, that is the end. */
 bool history_next_ended(const struct history *history, uint64_t *positionp, unsigned *n_leftp,
+    struct history_entry *entry);
+/* The same with what operators did (did_read()). */
+bool history_next(const struct history *history, uint64_t *positionp, unsigned *n_leftp,
     struct history_entry *entry);

@@ -3,22 +3,64 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "log/log.h"
+#include "record/history.h"
 #include "record/log_subject.h"
 
 #include <stdlib.h>
 
+/* What an entry of the history says of a request's arguments, and of the state that it brings. */
+enum argument { NO_ARGUMENT, RESOURCE, TARGET, NEW_VALUE };
+
+static const struct did_row {
+    bool is_recorded;
+    bool has_database; /* that is the target */
+    bool is_logged_elsewhere;
+    enum argument first, second;
+    const char *new;
+} rows[N_COMMANDS] = {
+    [COMMAND_limit] = {true, .first = RESOURCE, .second = NEW_VALUE},
+    [COMMAND_add] = {true, .first = RESOURCE, .second = TARGET, .new = "present"},
+    [COMMAND_remove] = {true, .first = RESOURCE, .second = TARGET, .new = "removed"},
+    [COMMAND_reserve] = {true, .first = RESOURCE, .second = TARGET, .new = "reserved"},
+    [COMMAND_pause] = {true, .first = RESOURCE, .new = "paused"},
+    [COMMAND_resume] = {true, .first = RESOURCE, .new = "granting"},
+    [COMMAND_reset] = {true, .first = RESOURCE},
+    [COMMAND_forget] = {true, .first = RESOURCE, .has_database = true},
+    [COMMAND_upgrade] = {true, .has_database = true},
+    [COMMAND_found] = {true, .has_database = true},
+    [COMMAND_drain] = {true, .new = "draining"},
+    [COMMAND_undrain] = {true, .new = "granting"},
+    /* of another host's lease: */
+    [COMMAND_revoke] = {true, .first = TARGET, .is_logged_elsewhere = true},
+    [COMMAND_drop] = {true, .first = TARGET, .is_logged_elsewhere = true},
+};
+
 struct request_log {
     struct log_subject subject;
     struct text what; /* the request's words */
-    char *reason; /* that it gives; or NULL */
+    struct history *history;
+    const struct did_row *row;
+    nanoseconds at;
+    struct actor by;
+    char *arguments[2]; /* owned, like the next two; or NULL */
+    char *was;
+    char *reason; /* that it gives */
 };
 
+bool request_is_operators(const struct request *request)
+{
+    enum right right = command_table[request->command].right;
+    return right == RIGHT_RESOURCE_ADMIN || right == RIGHT_DAEMON_ADMIN ||
+        rows[request->command].is_recorded;
+}
+
 struct request_log *request_log_new(
-    const struct request *request, struct log_process asker, const char *database)
+    const struct request *request, const struct request_asked *asked, struct history *history)
 {
     const struct command_row *row = &command_table[request->command];
     struct request_log *log = memory_new(sizeof *log);
-    log->subject = (struct log_subject){.event = row->word, .asker = asker, .database = database};
+    log->subject = (struct log_subject){
+        .event = row->word, .asker = asked->asker, .database = asked->database};
     if (request->n_arguments > 0) {
         log_subject_resource(&log->subject, request->arguments[0]);
     }
@@ -26,29 +68,69 @@ struct request_log *request_log_new(
     for (size_t i = 0; i < request->n_arguments && i < 2; i++) {
         text_add(&log->what, " ");
         text_add(&log->what, request->arguments[i]);
+        log->arguments[i] = memory_string(request->arguments[i]);
     }
     if (request->keys[KEY_INDEX_database]) {
         text_add(&log->what, " database=");
         text_add(&log->what, request->keys[KEY_INDEX_database]);
     }
     log->reason = memory_string(request->keys[KEY_INDEX_reason]);
+    log->history = history;
+    log->row = &rows[request->command];
+    log->at = asked->at;
+    log->by = asked->by;
+    log->was = memory_string(asked->was);
     return log;
 }
 
-void request_log_end(struct request_log *log, const char *outcome)
+void request_log_was(struct request_log *log, const char *was)
 {
-    if (log) {
+    free(log->was);
+    log->was = memory_string(was);
+}
+
+static const char *argument_of(const struct request_log *log, enum argument argument)
+{
+    return log->row->first == argument ? log->arguments[0]
+        : log->row->second == argument ? log->arguments[1]
+                                       : NULL;
+}
+
+static void record_did(const struct request_log *log)
+{
+    const struct did_row *row = log->row;
+    const struct did did = {
+        .verb = log->subject.event,
+        .resource = argument_of(log, RESOURCE),
+        .target = row->has_database ? log->subject.database : argument_of(log, TARGET),
+        .old = log->was,
+        .new = row->new ? row->new : argument_of(log, NEW_VALUE),
+        .by = log->by,
+        .reason = log->reason,
+    };
+    history_add_did(log->history, &did, log->at);
+}
+
+void request_log_end(struct request_log *log, bool is_done, const char *outcome)
+{
+    if (log && !log->row->is_logged_elsewhere) {
         log_message_on(LOG_LEVEL_INFO, &log->subject, "%s: asked by %s%s%s%s", log->what.bytes,
             log_subject_asker(&log->subject.asker).text, log->reason ? ": " : "",
             log->reason ? log->reason : "", outcome);
-        request_log_free(log);
     }
+    if (log && is_done && log->row->is_recorded) {
+        record_did(log);
+    }
+    request_log_free(log);
 }
 
 struct request_log *request_log_free(struct request_log *log)
 {
     if (log) {
         text_deinit(&log->what);
+        free(log->arguments[0]);
+        free(log->arguments[1]);
+        free(log->was);
         free(log->reason);
         free(log);
     }

@@ -1,16 +1,32 @@
-/* request_log.h - what the log says about an operator's request: once, when its result is known. */
+/* request_log.h - what is said about an operator's request, once, when its result is known: a line
+ * of the log, and an entry of the history if it has succeeded. */
 #pragma once
 
 #include "log/log.h"
 #include "wire/protocol.h"
 
+struct history;
 struct request_log;
 
-/* Keeps nothing of the request. `database` (or NULL) must outlive it. */
+/* Who asks, when, and about what. */
+struct request_asked {
+    struct log_process asker; /* the log's */
+    struct actor by; /* the history's */
+    nanoseconds at;
+    const char *database; /* whose request it is; or NULL. It outlives the request */
+    const char *was; /* what it changes, before; or NULL */
+};
+
+/* Whether the request is one that is logged, or of which the history has an entry; if it is about a
+ * lease of this host, what takes it away says so. */
+bool request_is_operators(const struct request *request);
+/* Keeps nothing of the request. */
 struct request_log *request_log_new(
-    const struct request *request, struct log_process asker, const char *database);
+    const struct request *request, const struct request_asked *asked, struct history *history);
+/* Only the answer says what has been before. */
+void request_log_was(struct request_log *log, const char *was);
 /* Logs "pause deploy: asked by uid 0, pid 1" and `outcome`, such as ": refused", or "". Takes `log`
  * over; does nothing if it is NULL. */
-void request_log_end(struct request_log *log, const char *outcome);
-/* Frees it without logging. Returns NULL. */
+void request_log_end(struct request_log *log, bool is_done, const char *outcome);
+/* Frees it without saying anything. Returns NULL. */
 struct request_log *request_log_free(struct request_log *log);

@@ -124,6 +124,7 @@ static void on_read(uv_work_t *work, int status)
     if (settings_reload(server, reload->loaded, &reload->errors, &reload->notes)) {
         certificates_use(&reload->certificates, server->fleet);
     }
+    reload->by.is_known &= reload->is_wanted;
     certificates_forget(&reload->certificates);
     notify_reloaded(reload->notify);
     answer_all(reload);
@@ -150,11 +151,12 @@ void reload_begin(struct reload *reload)
     (void)error;
 }
 
-void reload_for(struct conn *conn)
+void reload_for(struct conn *conn, const struct actor *by)
 {
     static const struct parked_ops ops = {.late = waiter_is_late, .free = waiter_free};
     struct reload *reload = conn->server->reload;
     struct reload_waiter *waiter = memory_new(sizeof *waiter);
+    reload->by = *by;
     reload_begin(reload);
     waiter->conn = conn;
     waiter->reading = reload->n_begun + (reload->is_wanted ? 1 : 0);

@@ -5,6 +5,7 @@
  * follows, once for all such requests. */
 #pragma once
 
+#include "base/actor.h"
 #include "conf/conf.h"
 #include "database/certificates.h"
 
@@ -27,6 +28,7 @@ struct reload {
     uint64_t n_begun; /* readings so far */
     bool is_reading;
     bool is_wanted; /* another one is to follow */
+    struct actor by; /* who has asked last since the last one; not known: a signal */
     const struct conf *running; /* lent to the pool while it reads, as are: */
     struct conf *loaded; /* NULL: there are errors */
     struct conf_errors errors;
@@ -39,4 +41,4 @@ void reload_init(struct reload *reload, struct server *server, struct notify *no
 /* Soon. Logs the result. */
 void reload_begin(struct reload *reload);
 /* The same for a connection, which is parked until it has its answer. */
-void reload_for(struct conn *conn);
+void reload_for(struct conn *conn, const struct actor *by);

@@ -10,6 +10,8 @@
 #include "database/fleet_sessions.h"
 #include "log/log.h"
 #include "record/changes.h"
+#include "record/history.h"
+#include "setup/reload.h"
 #include "status/answer_lines.h"
 
 #include <limits.h>
@@ -249,6 +251,24 @@ static void note_template(const struct template *template, void *context)
 
 /* ---- a reload ---- */
 
+/* By a signal: whoever may send one acts as berthd's own user. */
+static void record_reload(struct server *server, size_t n_changed)
+{
+    const struct actor *asked = &server->reload->by;
+    const struct actor own = {.is_known = true, .uid = geteuid()};
+    char changed[32];
+    snprintf(changed, sizeof changed, "%zu definition%s", n_changed, n_changed == 1 ? "" : "s");
+    const struct did did = {
+        .verb = command_table[COMMAND_reload].word,
+        .new = changed,
+        .by = asked->is_known ? *asked : own,
+        .reason = asked->is_known ? NULL : "SIGHUP",
+    };
+    if (n_changed > 0) {
+        history_add_did(server->history, &did, clock_now());
+    }
+}
+
 bool settings_reload(struct server *server, struct conf *conf, struct conf_errors *found,
     struct conf_errors *notes)
 {
@@ -288,6 +308,7 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
     fleet_define(server->fleet, conf->definitions, conf->n_definitions);
     diff_add_gone(&diff, server->core, before->definitions, before->n_definitions);
     diff_log(&diff);
+    record_reload(server, diff.n);
     conf_errors_deinit(&diff);
     conf_free(before);
     disk_wait_note_reload(server->disk_wait, changes_note(&server->state, server->core));

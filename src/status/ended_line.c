@@ -184,3 +184,21 @@ size_t ended_line_plain(const char *line)
     }
     return (size_t)(end - line);
 }
+
+/* ---- what operators did ---- */
+
+void did_line_write(struct text *out, const struct did *did, uint64_t at)
+{
+    text_add(out, "did ");
+    text_add(out, did->verb);
+    text_add_number_key(out, "at", at);
+    ended_line_add_number(out, "uid", did->by.is_known, did->by.uid);
+    ended_line_add_number(out, "login", did->by.has_login, did->by.login);
+    text_add_key(out, "resource", did->resource);
+    text_add_key(out, "target", did->target);
+    text_add_key(out, "old", did->old);
+    text_add_key(out, "new", did->new);
+    text_add_key(out, "host", did->host);
+    text_add_key(out, "reason", did->reason);
+    text_add(out, "\n");
+}

@@ -1,4 +1,5 @@
-/* ended_line.h - a line of `history`: one lease or wait that is over. Pure. */
+/* ended_line.h - a line of `history`: one lease or wait that is over, or what an operator did.
+ * Pure. */
 #pragma once
 
 #include "base/text.h"
@@ -18,6 +19,10 @@ void ended_line_write(
     struct text *out, const struct ended_lease *ended, uint64_t ended_at, bool with_details);
 /* How many bytes of such a line, without its LF, come before its details. */
 size_t ended_line_plain(const char *line);
+
+/* Appends the line of what an operator did at `at`, milliseconds since 1970, LF included; it is below
+ * LINE_BYTES. Who may not see the reason has none in *did. */
+void did_line_write(struct text *out, const struct did *did, uint64_t at);
 
 /* How it ended: a code's word, "gone", or "denied" with the code in *codep (else NULL). */
 const char *ended_how(const struct ended_lease *ended, const char **codep);

@@ -55,3 +55,11 @@ bool viewer_sees_ended(const struct viewer *viewer, struct core *core,
     }
     return true;
 }
+
+bool viewer_sees_did(const struct viewer *viewer, struct core *core, const struct did *did)
+{
+    const struct definition *definition =
+        did->resource ? core_find_definition(core, did->resource) : NULL;
+    bool hides = definition && definition->shows_to_owner_only;
+    return !hides || did->by.uid == viewer->uid || may_see(viewer, definition);
+}

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/definition.h"
+#include "core/ended.h"
 #include "core/lease.h"
 #include "core/saved_lease.h"
 
@@ -44,3 +45,7 @@ bool viewer_sees_remote(const struct viewer *viewer, uint32_t uid, uint64_t n_hi
  * only who sees everything sees it. */
 bool viewer_sees_ended(const struct viewer *viewer, struct core *core,
     const struct saved_lease *saved, uint16_t hiding);
+
+/* Whether the reason of what an operator did shows: as that of a lease on its resource does.
+ * Everything else of it always does. */
+bool viewer_sees_did(const struct viewer *viewer, struct core *core, const struct did *did);

@@ -23,10 +23,34 @@ class Entry(dict):
 
 
 def history(client, request="history"):
-    """All entries, oldest first."""
+    """All leases and waits that are over, oldest first."""
+    return [Entry(line) for line in lines_of(client, request) if not line.startswith("did ")]
+
+
+def lines_of(client, request="history"):
     head, *lines, end = client.lines(request)
     assert head.startswith("ok now=") and end == "end", (head, lines)
-    return [Entry(line) for line in lines]
+    return lines
+
+
+class Did(dict):
+    """One `did` line: its keys, and .verb."""
+
+    def __init__(self, line):
+        assert len(line) < 4096 and "  " not in line
+        kind, self.verb, *words = line.split(" ")
+        assert kind == "did"
+        super().__init__((key, urllib.parse.unquote(text)) for key, text in keys(words).items())
+        assert len(self) == len(words), line
+
+    def said(self):
+        """The line without who and when."""
+        return (self.verb, {key: text for key, text in self.items() if key not in ("at", "uid", "login")})
+
+
+def done(client, request="history"):
+    """What operators did, oldest first."""
+    return [Did(line) for line in lines_of(client, request) if line.startswith("did ")]
 
 
 def last(client, request="history"):

@@ -1,0 +1,125 @@
+"""What operators did is in the history: who, when, what it was before, and why."""
+
+import os
+import signal
+import time
+
+from daemon_help import connect_as, does, held, needs_root, refused
+from history_help import done, lines_of
+from lines import until
+from test_rights_shown import ANNA, BERT, CLEO, CONFIG as HIDING
+
+CONFIG = """
+[lock a]
+[semaphore b]
+limit = 4
+[pool gpus]
+items = g0 g1
+[semaphore market/*]
+limit = 2
+"""
+
+DEEDS = [
+    ("limit b 2 reason=too%20slow", "limit", dict(resource="b", old="4", new="2", reason="too slow")),
+    ("limit b 3", "limit", dict(resource="b", old="2", new="3")),
+    ("limit market/* 1", "limit", dict(resource="market/*", old="2", new="1")),
+    ("limit market/new 5", "limit", dict(resource="market/new", old="1", new="5")),
+    ("remove gpus g0 reason=fan", "remove", dict(resource="gpus", target="g0", new="removed", reason="fan")),
+    ("add gpus g0 reason=x", "add",
+     dict(resource="gpus", target="g0", old="absent", new="present", reason="x")),
+    ("reserve b 1 reason=%25", "reserve", dict(resource="b", target="1", new="reserved", reason="%")),
+    ("pause a reason=m", "pause", dict(resource="a", new="paused", reason="m")),
+    ("resume a reason=n", "resume", dict(resource="a", new="granting", reason="n")),
+    ("reset b reason=o", "reset", dict(resource="b", reason="o")),
+    ("undrain reason=p", "undrain", dict(new="granting", reason="p")),
+]
+
+
+def test_each_is_an_entry(client):
+    before = time.time() * 1000
+    does(client, *[line for line, *_ in DEEDS])
+    entries = done(client)
+    assert [entry.said() for entry in entries] == [tuple(said) for _, *said in DEEDS]
+    for entry in entries:
+        assert entry["uid"] == str(os.getuid()) and before - 1 <= int(entry["at"]) <= time.time() * 1000 + 1
+
+
+def test_a_drain(client):
+    assert client.request("drain reason=disks") == "ok held=0"
+    assert [entry.said() for entry in done(client)] == [("drain", dict(new="draining", reason="disks"))]
+
+
+def test_what_is_refused_is_none(client):
+    for line in ("limit b x", "remove gpus g9", "pause none", "found", "drain wait=2"):
+        refused(client, line)
+    assert done(client) == []
+
+
+def test_in_order_among_the_leases(client):
+    for _ in range(2):
+        lease = held(client, "acquire a")
+        does(client, f"release {lease}", "pause b", "resume b")
+    words = [line.split()[0] for line in lines_of(client)]
+    assert words == ["ended", "did", "did"] * 2
+
+
+def test_taken_away(daemon, client):
+    holder = daemon.client()
+    revoked, dropped = held(holder, "acquire a"), held(holder, "acquire b")
+    does(client, f"revoke {revoked} reason=late", f"drop {dropped}")
+    assert [entry.said() for entry in done(client)] == [
+        ("revoke", dict(resource="a", target=revoked, reason="late")),
+        ("drop", dict(resource="b", target=dropped))]
+
+
+def test_filters(daemon, client):
+    lease = held(daemon.client(), "acquire a")
+    does(client, "pause a", "pause b", "undrain", f"drop {lease}")
+
+    def verbs(request):
+        return [(entry.verb, entry.get("resource")) for entry in done(client, request)]
+
+    assert verbs("history") == [("pause", "a"), ("pause", "b"), ("undrain", None), ("drop", "a")]
+    assert verbs("history a") == [("pause", "a"), ("drop", "a")]
+    assert verbs("history *") == [("pause", "a"), ("pause", "b"), ("drop", "a")]
+    assert verbs(f"history lease={lease}") == [("drop", "a")]
+    assert len(verbs(f"history user={os.getuid()}")) == 4
+    assert verbs("history user=4711") == []
+    time.sleep(0.01)
+    assert verbs("history since=1") == []
+
+
+def test_a_reload_that_changes_definitions(daemon, client):
+    daemon.configure(CONFIG)
+    does(client, "reload")
+    daemon.configure(CONFIG.replace("limit = 4", "limit = 5") + "[lock new]\n")
+    does(client, "reload")
+    daemon.configure(CONFIG)
+    daemon.signal(signal.SIGHUP)
+    until(lambda: len(done(client)) == 2)
+    asked, by_signal = done(client)
+    assert asked.said() == ("reload", dict(new="2 definitions")) and asked["uid"] == str(os.getuid())
+    assert by_signal.said() == ("reload", dict(new="2 definitions", reason="SIGHUP"))
+
+
+def test_outlives_a_kill(daemon):
+    does(daemon.client(), "limit b 1 reason=slow")
+    before = lines_of(daemon.client())
+    daemon.kill()
+    daemon.start()
+    client = daemon.client()
+    assert lines_of(client) == before
+    does(client, "reset b")
+    assert [entry.verb for entry in done(client)] == ["limit", "reset"]
+
+
+@needs_root
+def test_who_sees_the_reason(berthd):
+    """Who did what everybody sees; what is said of a hidden resource, those who see its leases."""
+    daemon = berthd(HIDING)
+    does(daemon.client(), "pause shut reason=mywhy", "pause open reason=ourwhy")
+    for uid, sees in ((ANNA, False), (BERT, False), (CLEO, True)):
+        shut, other = done(connect_as(daemon, uid))
+        assert (shut.verb, shut["resource"], shut["uid"]) == ("pause", "shut", "0")
+        assert shut.get("reason") == ("mywhy" if sees else None)
+        assert other["reason"] == "ourwhy"
