@@ -236,27 +236,40 @@ static void print_why(struct watch_events *events, struct watch_line *line, cons
     print_line(events, line);
 }
 
+/* With who has done it, where and why. */
+static void print_said(
+    struct watch_events *events, struct watch_line *line, const struct shown_decision *said)
+{
+    if (said->by.uid.is_given) {
+        text_add_who(&line->who, &said->by, &said->login);
+        if (said->host) {
+            text_add_safe(&line->who, " on %s", said->host);
+        }
+        text_add_format(&line->sentence, " by %s", line->who.bytes);
+    }
+    print_why(events, line, said->reason);
+}
+
 static void print_limit(struct watch_events *events, const struct status_resource *before,
     const struct status_resource *now)
 {
+    const struct shown_decision said = change_said(now);
     struct watch_line line = line_about(now, "limit");
     unsigned long long was = before->limit, is = now->limit;
     text_add_format(&line.what, "limit %llu, was %llu", is, was);
     text_add_format(
         &line.sentence, "the limit of %s is now %llu; it was %llu", line.name.bytes, is, was);
-    print_line(events, &line);
+    text_add(&line.sentence, said.by.uid.is_given ? "; changed" : "");
+    print_said(events, &line, &said);
 }
 
 static void print_pause(struct watch_events *events, const struct status_resource *now)
 {
+    const struct shown_decision said = pause_said(now);
     struct watch_line line = line_about(now, "paused");
     text_add(&line.what, "paused");
     text_add_format(&line.sentence, "%s is paused", line.name.bytes);
-    if (now->paused_by.uid.is_given) {
-        text_add_who(&line.who, &now->paused_by, &now->paused_by_login);
-        text_add_format(&line.sentence, " by %s", line.who.bytes);
-    }
-    print_why(events, &line, now->pause_reason);
+    print_said(events, &line, &said);
 }
 
 /* WHAT in the column, "NAME SAYS" as the sentence. */
@@ -358,8 +371,12 @@ static void watch_begun(void *context)
 static void watch_host(void *context, const struct status *before, const struct status *now)
 {
     if (now->draining && !before->draining) {
-        print_host(context, "draining", "draining",
-            "this host is being drained, and grants nothing");
+        const struct shown_decision said = drain_said(now);
+        struct watch_line line = {.json = {.event = "draining"}};
+        text_add(&line.name, "-");
+        text_add(&line.what, "draining");
+        text_add(&line.sentence, "this host is being drained, and grants nothing");
+        print_said(context, &line, &said);
     }
     if (before->draining && !now->draining) {
         print_host(context, "undrained", "no longer draining",

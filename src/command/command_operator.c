@@ -1,6 +1,7 @@
 /* command_operator.c - operators' requests: changes at runtime, drain, reload. command.c has
  * checked the rights. */
 #include "admission/server.h"
+#include "base/clock.h"
 #include "base/words.h"
 #include "command/remote.h"
 #include "conn/command_call.h"
@@ -104,11 +105,20 @@ static const char *what_was(struct call *call, const struct definition *definiti
     return change->kind == CHANGE_ADD ? what_is(core, name, definition, change->item) : NULL;
 }
 
+/* Who asks for it, when and why. */
+static void take_said(const struct call *call, struct change *change)
+{
+    change->by = call_actor(call);
+    change->at = milliseconds(clock_wall_now());
+    change->reason = call->request->keys[KEY_INDEX_reason];
+}
+
 static void run_change(struct call *call, struct change change)
 {
     struct server *server = call->server;
     const char *name = call->request->arguments[0];
     const struct definition *definition = core_find_definition(call->server->core, name);
+    take_said(call, &change);
     if (definition && definition->database != 0) {
         run_fleet_change(call, &change, definition);
         return;
@@ -116,7 +126,6 @@ static void run_change(struct call *call, struct change change)
     if (!disk_wait_has_room(call)) {
         return;
     }
-    change.reason = call->request->keys[KEY_INDEX_reason];
     change.is_charged = !call_may(call, rights_daemon, NULL);
     change.payer = call->conn->client.uid;
     char number[16];
@@ -175,7 +184,7 @@ void command_reserve(struct call *call)
 
 void command_pause(struct call *call)
 {
-    run_change(call, (struct change){.kind = CHANGE_PAUSE, .by = call_actor(call)});
+    run_change(call, (struct change){.kind = CHANGE_PAUSE});
 }
 
 void command_resume(struct call *call)
@@ -218,6 +227,9 @@ static void drain(struct call *call, bool draining, storing_answer *answer)
         if (!draining) {
             client_events_to_drainers(&server->conns, EVENT_UNDRAINED);
         }
+        struct change said = {0};
+        take_said(call, &said);
+        core_note_drain(server->core, draining ? &said : NULL);
         core_drain(server->core, draining, call->now, &server->effects);
         settings_note_changes(server);
         disk_wait_answer_later(call, answer, NULL);

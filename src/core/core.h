@@ -246,7 +246,8 @@ struct change {
     uint32_t limit;
     const char *item; /* of a semaphore: the slot's number */
     const char *reason; /* or NULL; copied */
-    struct actor by; /* with CHANGE_PAUSE */
+    struct actor by;
+    uint64_t at; /* milliseconds since 1970; 0: not known */
     bool is_charged; /* .payer pays for an instance that stays for the change; else nobody does */
     uint32_t payer;
     bool is_old; /* made again after a restart: its slot may lie above the limit by now */
@@ -264,6 +265,9 @@ enum outcome core_change(struct core *core, const char *name, const struct chang
     nanoseconds now, struct effects *effects);
 
 void core_drain(struct core *core, bool draining, nanoseconds now, struct effects *effects);
+/* Who drains, when and why; NULL: nobody does any more. Before core_drain(). */
+void core_note_drain(struct core *core, const struct change *change);
+const struct decision *core_drain_decision(const struct core *core);
 
 /* ---- time ---- */
 

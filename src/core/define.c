@@ -155,7 +155,8 @@ static void template_take_over(struct template *next, struct template *before)
         return;
     }
     next->pause = before->pause;
-    before->pause.reason = NULL;
+    next->decision = before->decision;
+    before->pause.decision.reason = before->decision.reason = NULL;
     if (lasts(CHANGE_LIMIT, then, now) && !(now->kind == KIND_LOCK && before->runtime_limit > 1)) {
         next->runtime_limit = before->runtime_limit;
     }

@@ -67,6 +67,14 @@ bool resource_limit_is_changed(const struct resource *resource)
         (resource->template && resource->template->runtime_limit != UNBOUNDED);
 }
 
+const struct decision *resource_decision(const struct resource *resource)
+{
+    bool is_own = resource->runtime_limit != UNBOUNDED || resource->items_changed;
+    return is_own                               ? &resource->decision
+        : resource_limit_is_changed(resource) ? &resource->template->decision
+                                                : NULL;
+}
+
 const struct pause *resource_pause(const struct resource *resource)
 {
     const struct template *template = resource->template;

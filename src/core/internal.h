@@ -63,6 +63,7 @@ struct core {
     core_waiter_filter *judge; /* or NULL */
     void *waiter_filter_context;
     bool draining;
+    struct decision drain_said;
     bool drain_reported;
 };
 

@@ -69,6 +69,12 @@ static bool items_differ(const struct resource *resource)
     return false;
 }
 
+static void set_items_changed(struct resource *resource, const struct change *change)
+{
+    resource->items_changed = items_differ(resource);
+    decision_set(&resource->decision, change);
+}
+
 /* ---- one function for each change; core.h says what they are given ---- */
 
 static enum outcome may_limit(const struct definition *definition, uint32_t limit)
@@ -86,6 +92,7 @@ static enum outcome change_limit(
     enum outcome outcome = may_limit(resource->definition, change->limit);
     if (outcome == OUTCOME_OK) {
         resource->runtime_limit = change->limit;
+        decision_set(&resource->decision, change);
     }
     return outcome;
 }
@@ -113,7 +120,7 @@ static enum outcome change_add(
             resource_order_items(resource);
         }
     }
-    resource->items_changed = items_differ(resource);
+    set_items_changed(resource, change);
     return OUTCOME_OK;
 }
 
@@ -128,7 +135,7 @@ static enum outcome change_remove(
         return OUTCOME_UNKNOWN;
     }
     unit_remove(unit, &core->cooldown_timers);
-    resource->items_changed = items_differ(resource);
+    set_items_changed(resource, change);
     return OUTCOME_OK;
 }
 
@@ -153,17 +160,28 @@ static enum outcome change_reserve(
     return OUTCOME_OK;
 }
 
-void pause_set(struct pause *pause, bool is_on, const char *reason, struct actor by)
+void decision_set(struct decision *decision, const struct change *change)
 {
-    free(pause->reason);
-    *pause = (struct pause){.reason = memory_string(reason), .by = by, .is_on = is_on};
+    free(decision->reason);
+    *decision = (struct decision){.by.is_known = false};
+    if (change) {
+        decision->by = change->by;
+        decision->at = change->at;
+        decision->reason = memory_string(change->reason);
+    }
+}
+
+void pause_set(struct pause *pause, const struct change *change)
+{
+    decision_set(&pause->decision, change);
+    pause->is_on = change;
 }
 
 static enum outcome change_pause(
     struct core *core, struct resource *resource, const struct change *change)
 {
     (void)core;
-    pause_set(&resource->pause, true, change->reason, change->by);
+    pause_set(&resource->pause, change);
     resource->is_exempt = false;
     return OUTCOME_OK;
 }
@@ -172,7 +190,7 @@ static enum outcome change_resume(
     struct core *core, struct resource *resource, const struct change *change)
 {
     (void)core, (void)change;
-    pause_set(&resource->pause, false, NULL, (struct actor){.is_known = false});
+    pause_set(&resource->pause, NULL);
     resource->is_exempt = true; /* if its template is paused */
     return OUTCOME_OK;
 }
@@ -188,7 +206,7 @@ void operator_end_changes(struct core *core, struct resource *resource)
     resource->items_changed = false;
     resource->runtime_limit = UNBOUNDED;
     resource->is_exempt = false;
-    pause_set(&resource->pause, false, NULL, (struct actor){.is_known = false});
+    pause_set(&resource->pause, NULL);
 }
 
 static enum outcome change_reset(
@@ -224,9 +242,10 @@ static enum outcome change_template(struct template *template, const struct chan
         if (outcome == OUTCOME_OK) {
             template->runtime_limit =
                 change->limit == definition->limit ? UNBOUNDED : change->limit;
+            decision_set(&template->decision, change);
         }
     } else if (is_pause || change->kind == CHANGE_RESUME || is_reset) {
-        pause_set(&template->pause, is_pause, is_pause ? change->reason : NULL, change->by);
+        pause_set(&template->pause, is_pause ? change : NULL);
         template->runtime_limit = is_reset ? UNBOUNDED : template->runtime_limit;
         outcome = OUTCOME_OK;
     }

@@ -406,7 +406,8 @@ void resource_free(struct resource *resource)
     bitset_deinit(&resource->free_slots);
     free(resource->units);
     definition_free(resource->remains);
-    free(resource->pause.reason);
+    pause_set(&resource->pause, NULL);
+    decision_set(&resource->decision, NULL);
     free(resource->name);
     free(resource);
 }

@@ -49,10 +49,17 @@ struct cooldown {
     struct sorted_set_node timer; /* in the core's cooldown timers */
 };
 
+/* Who has made a change that is in force, when and why. */
+struct decision {
+    struct actor by;
+    uint64_t at; /* milliseconds since 1970; 0: not known */
+    char *reason; /* or NULL; owned, like the next */
+    char *host; /* of fleet scope, from which it was made; or NULL */
+};
+
 /* Whether an operator has paused it. */
 struct pause {
-    char *reason; /* or NULL; owned */
-    struct actor by;
+    struct decision decision;
     bool is_on;
 };
 
@@ -89,6 +96,7 @@ struct resource {
     TAILQ_HEAD(, lane_link) nested; /* lanes whose first request, nested, may go although aside */
 
     uint32_t runtime_limit; /* its own; UNBOUNDED: the template's or the definition's */
+    struct decision decision; /* of its own limit, or its items: see resource_decision() */
     struct pause pause; /* its own; see resource_pause() */
     bool is_exempt; /* from the pause of its template, which is on */
     bool items_changed; /* at runtime */
@@ -124,10 +132,15 @@ uint32_t resource_available(const struct resource *resource);
 /* The pause in force: its own, or its template's; else one that is not on. */
 const struct pause *resource_pause(const struct resource *resource);
 bool resource_is_paused(const struct resource *resource);
-/* Takes the place of the pause before. */
-void pause_set(struct pause *pause, bool is_on, const char *reason, struct actor by);
+struct change;
+/* Takes the place of the one before; NULL: none. */
+void decision_set(struct decision *decision, const struct change *change);
+/* Takes the place of the pause before; NULL: none. */
+void pause_set(struct pause *pause, const struct change *change);
 /* Whether an operator has set the limit, of the resource or of its template. */
 bool resource_limit_is_changed(const struct resource *resource);
+/* Of the change in force to the limit or the items; NULL: there is none. */
+const struct decision *resource_decision(const struct resource *resource);
 /* Paused or closed: nothing is granted, and a lease that also wants something else is set aside
  * there. */
 bool resource_is_blocked(const struct resource *resource);
@@ -222,6 +235,7 @@ struct template {
     const struct definition *definition;
     uint32_t n_instances; /* alive */
     uint32_t runtime_limit; /* of each instance; UNBOUNDED: the definition's */
+    struct decision decision; /* of that */
     struct pause pause;
 };
 

@@ -17,8 +17,8 @@ struct ended_filter {
     uint64_t lease;
 };
 
-/* Adds the `ended` and `did` lines of those between *positionp, which goes on, and `end` in the history, some
- * at a time. False: that was all. */
+/* Adds the lines of those between *positionp, which goes on, and `end` in the history, some at a
+ * time. False: that was all. */
 bool ended_lines_write(const struct server *server, const struct ended_filter *filter,
     uint64_t *positionp, uint64_t end, const struct answer_moment *moment, struct text *out,
     size_t enough);

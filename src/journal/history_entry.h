@@ -14,8 +14,8 @@ void history_entry_write(const struct history_entry *entry, void *room);
 /* The strings point into `bytes`. False if they are no entry. */
 bool history_entry_read(struct history_entry *entry, const void *bytes, size_t n);
 
-/* The entry of what an operator did at `at`. It borrows the strings; its record is in *record, which
- * begins empty. */
+/* The entry of what an operator did at `at`. It borrows the strings; its record is in *record,
+ * which begins empty. */
 struct history_entry did_entry(const struct did *did, nanoseconds at, struct text *record);
 /* The strings are the entry's. False if the entry is no such. */
 bool did_read(struct did *did, const struct history_entry *entry);

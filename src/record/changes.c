@@ -55,12 +55,27 @@ static void add_end(
     text_add(out, "\n");
 }
 
+static void add_said(struct text *out, const struct decision *said)
+{
+    text_add_key(out, "reason", said->reason);
+    if (said->by.is_known) {
+        text_add_number_key(out, "by", said->by.uid);
+    }
+    if (said->by.has_login) {
+        text_add_number_key(out, "by_login", said->by.login);
+    }
+    if (said->at != 0) {
+        text_add_number_key(out, "at", said->at);
+    }
+}
+
 static void add_item_line(struct text *out, enum command_index command,
     const struct resource *resource, const char *item)
 {
     add_request(out, command, resource->name);
     text_add(out, " ");
     text_add(out, item);
+    add_said(out, &resource->decision);
     add_end(out, resource->definition, &resource->instance_charge);
 }
 
@@ -120,7 +135,7 @@ static void describe_reservations(struct text *out, const struct resource *resou
 }
 
 static void add_limit(struct text *out, const char *name, const struct definition *definition,
-    const struct charge *charge, uint32_t limit)
+    const struct charge *charge, uint32_t limit, const struct decision *said)
 {
     if (limit == UNBOUNDED) {
         return;
@@ -128,6 +143,7 @@ static void add_limit(struct text *out, const char *name, const struct definitio
     add_request(out, COMMAND_limit, name);
     text_add(out, " ");
     text_add_number(out, limit);
+    add_said(out, said);
     add_end(out, definition, charge);
 }
 
@@ -138,20 +154,15 @@ static void add_pause(struct text *out, const char *name, const struct definitio
         return;
     }
     add_request(out, COMMAND_pause, name);
-    text_add_key(out, "reason", pause->reason);
-    if (pause->by.is_known) {
-        text_add_number_key(out, "by", pause->by.uid);
-    }
-    if (pause->by.has_login) {
-        text_add_number_key(out, "by_login", pause->by.login);
-    }
+    add_said(out, &pause->decision);
     add_end(out, definition, charge);
 }
 
 static void describe_template_changes(const struct template *template, void *context)
 {
     const struct definition *definition = template->definition;
-    add_limit(context, definition->name, definition, NULL, template->runtime_limit);
+    add_limit(context, definition->name, definition, NULL, template->runtime_limit,
+        &template->decision);
     add_pause(context, definition->name, definition, NULL, &template->pause);
 }
 
@@ -166,7 +177,8 @@ static void describe_changes(const struct resource *resource, void *context)
     if (resource->n_reserved > 0) {
         describe_reservations(out, resource);
     }
-    add_limit(out, resource->name, definition, charge, resource->runtime_limit);
+    add_limit(
+        out, resource->name, definition, charge, resource->runtime_limit, &resource->decision);
     add_pause(out, resource->name, definition, charge, &resource->pause);
     if (!resource->pause.is_on && resource->is_exempt) {
         add_request(out, COMMAND_resume, resource->name);
@@ -177,7 +189,9 @@ static void describe_changes(const struct resource *resource, void *context)
 void changes_describe(struct text *out, const struct core *core)
 {
     if (core_is_draining(core)) {
-        text_add(out, "drain\n");
+        text_add(out, command_table[COMMAND_drain].word);
+        add_said(out, core_drain_decision(core));
+        text_add(out, "\n");
     }
     core_for_each_changed_template(core, describe_template_changes, out);
     core_for_each_changed(core, describe_changes, out); /* after the template's */
@@ -196,7 +210,7 @@ bool changes_note(struct state *state, const struct core *core)
 
 /* ---- from lines ---- */
 
-enum { MAX_LINE_WORDS = 7 };
+enum { MAX_LINE_WORDS = 9 };
 
 struct line {
     char *words[MAX_LINE_WORDS];
@@ -204,6 +218,7 @@ struct line {
     const char *file; /* or NULL */
     char *reason; /* decoded; or NULL */
     struct actor by;
+    uint64_t at; /* 0: not known */
     uint32_t payer;
     bool has_payer;
 };
@@ -224,6 +239,8 @@ static bool parse_line(struct line *line, char *text)
     line->reason = words_find(line->words, line->n, "reason");
     line->by.is_known = find_uid(line, "by", &line->by.uid);
     line->by.has_login = line->by.is_known && find_uid(line, "by_login", &line->by.login);
+    line->at = 0;
+    words_find_number(line->words, line->n, "at", &line->at);
     line->has_payer = find_uid(line, "payer", &line->payer);
     while (line->n > 0 && strchr(line->words[line->n - 1], '=')) {
         line->n--;
@@ -261,6 +278,7 @@ static bool parse_change(const struct line *line, struct change *change)
                 .item = line->n == 3 ? line->words[2] : NULL,
                 .reason = line->reason,
                 .by = line->by,
+                .at = line->at,
                 .is_charged = line->has_payer,
                 .payer = line->payer,
                 .is_old = true,
@@ -291,11 +309,14 @@ static void apply_line(
 {
     struct line line;
     struct change change;
-    if (strcmp(text, "drain") == 0) {
+    bool is_line = parse_line(&line, text);
+    if (is_line && line.n == 1 && strcmp(line.words[0], command_table[COMMAND_drain].word) == 0) {
+        core_note_drain(
+            core, &(struct change){.reason = line.reason, .by = line.by, .at = line.at});
         core_drain(core, true, now, effects);
         return;
     }
-    if (!parse_line(&line, text) || !parse_change(&line, &change)) {
+    if (!is_line || !parse_change(&line, &change)) {
         log_warning("ignoring a malformed runtime change");
         return;
     }

@@ -20,8 +20,8 @@ void ended_line_write(
 /* How many bytes of such a line, without its LF, come before its details. */
 size_t ended_line_plain(const char *line);
 
-/* Appends the line of what an operator did at `at`, milliseconds since 1970, LF included; it is below
- * LINE_BYTES. Who may not see the reason has none in *did. */
+/* Appends the line of what an operator did at `at`, milliseconds since 1970, LF included; it is
+ * below LINE_BYTES. Who may not see the reason has none in *did. */
 void did_line_write(struct text *out, const struct did *did, uint64_t at);
 
 /* How it ended: a code's word, "gone", or "denied" with the code in *codep (else NULL). */

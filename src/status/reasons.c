@@ -106,27 +106,71 @@ static void name_user(struct shown_user *user, const struct viewer *viewer)
     user->name = user->uid.is_given ? viewer_user_of(viewer, (uint32_t)user->uid.number) : NULL;
 }
 
-void pause_name_users(struct status_resource *line, const struct viewer *viewer)
+void said_name_users(struct status_resource *line, const struct viewer *viewer)
 {
     name_user(&line->paused_by, viewer);
     name_user(&line->paused_by_login, viewer);
+    name_user(&line->changed_by, viewer);
+    name_user(&line->changed_by_login, viewer);
 }
 
-void pause_write(struct text *out, const struct status_resource *line)
+static void add_said(struct text *out, const struct shown_decision *said, uint64_t wall)
 {
-    const struct shown_user *by = &line->paused_by, *login = &line->paused_by_login;
-    text_add(out, "paused");
-    if (by->uid.is_given) {
-        text_add(out, " by ");
-        add_user(out, by->name, by->uid.number);
+    if (said->at.is_given && wall != 0) {
+        text_add(out, " ");
+        text_add_age(out, wall > said->at.number ? wall - said->at.number : 0);
+        text_add(out, " ago");
     }
-    if (login->uid.is_given) {
+    if (said->by.uid.is_given) {
+        text_add(out, " by ");
+        add_user(out, said->by.name, said->by.uid.number);
+    }
+    if (said->login.uid.is_given) {
         text_add(out, " (");
-        add_user(out, login->name, login->uid.number);
+        add_user(out, said->login.name, said->login.uid.number);
         text_add(out, ")");
     }
-    text_add(out, line->pause_reason ? ": " : "");
-    text_add(out, line->pause_reason ? line->pause_reason : "");
+    text_add_format(out, "%s%s", said->host ? " on " : "", said->host ? said->host : "");
+    text_add(out, said->reason ? ": " : "");
+    text_add(out, said->reason ? said->reason : "");
+}
+
+void pause_write(struct text *out, const struct status_resource *line, uint64_t wall)
+{
+    const struct shown_decision said = pause_said(line);
+    text_add(out, "paused");
+    add_said(out, &said, wall);
+}
+
+void drain_write(
+    struct text *out, const struct decision *drain, const struct viewer *viewer, uint64_t wall)
+{
+    struct shown_decision said = {
+        .at = {drain->at != 0, drain->at},
+        .by.uid = {drain->by.is_known, drain->by.uid},
+        .login.uid = {drain->by.has_login, drain->by.login},
+        .reason = drain->reason,
+    };
+    name_user(&said.by, viewer);
+    name_user(&said.login, viewer);
+    text_add(out, "this host is being drained");
+    add_said(out, &said, wall);
+}
+
+/* "the limit of etl, 20 in the file, was set to 5 4m ago by root: too slow" */
+static void say_change(struct reasons *reasons, const struct reasons_resource *resource)
+{
+    const struct status_resource *line = resource->line;
+    const struct shown_decision said = change_said(line);
+    struct text how = TEXT_INIT;
+    add_said(&how, &said, resource->wall);
+    if (how.length > 0 && line->file_limit.is_given) {
+        reasons_say(reasons, "the limit of %s, %llu in the file, was set to %llu%s", line->name,
+            number(line->file_limit.number), number(line->limit), how.bytes);
+    } else if (how.length > 0) {
+        reasons_say(reasons, "the items of %s were changed%s", line->name, how.bytes);
+    }
+    text_deinit(&how);
 }
 
 void party_write(struct text *out, const struct status_lease *lease)
@@ -209,7 +253,7 @@ static void add_use(struct text *out, const struct reasons_resource *resource)
 static void add_state(struct text *out, const struct status_resource *line)
 {
     if (line->paused) {
-        pause_write(out, line);
+        pause_write(out, line, 0);
     } else if (line->limit == 0) {
         text_add(out, "closed (its limit is 0)");
     } else if (line->database_state) {
@@ -249,11 +293,12 @@ static void add_stops(struct text *stops, const struct status_resource *line)
 
 /* ---- a sentence for each thing ---- */
 
-static void say_state(struct reasons *reasons, const struct status_resource *line)
+static void say_state(
+    struct reasons *reasons, const struct status_resource *line, uint64_t wall)
 {
     if (line->paused) {
         struct text pause = TEXT_INIT;
-        pause_write(&pause, line);
+        pause_write(&pause, line, wall);
         reasons_say(reasons, "%s is %s", line->name, pause.bytes);
         text_deinit(&pause);
     }
@@ -303,8 +348,9 @@ void reasons_resource(struct reasons *reasons, const struct reasons_resource *re
     const struct status_resource *line = resource->line;
     reasons_brief(&reasons->brief, resource);
     add_stops(&reasons->stops, line);
-    say_state(reasons, line);
+    say_state(reasons, line, resource->wall);
     say_use(reasons, resource);
+    say_change(reasons, resource);
     say_cooling(reasons, resource);
     if (line->kept > 0 && line->kept_for.number < resource->position) {
         reasons_say(reasons,

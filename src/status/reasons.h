@@ -42,15 +42,20 @@ void reasons_stop_if_closed(struct reasons *reasons, const struct core *core, na
 /* "job-7, pid 812 on ada (make, uid 1000: nightly)": whose lease it is. */
 void party_write(struct text *out, const struct status_lease *lease);
 
-/* "paused by root (ada): new disks": what precedes the colon depends on what is known. */
-void pause_write(struct text *out, const struct status_resource *line);
-/* Looks the names up. */
-void pause_name_users(struct status_resource *line, const struct viewer *viewer);
+/* "paused 4m ago by root (ada) on web1: new disks": what precedes the colon depends on what is
+ * known. `wall`: now, in milliseconds since 1970; 0: it does not say when. */
+void pause_write(struct text *out, const struct status_resource *line, uint64_t wall);
+/* Looks the names up of who has paused and changed it. */
+void said_name_users(struct status_resource *line, const struct viewer *viewer);
+/* Adds "this host is being drained 4m ago by root (ada): new disks", as above. */
+void drain_write(
+    struct text *out, const struct decision *said, const struct viewer *viewer, uint64_t wall);
 
 /* One of the resources that a request is for. */
 struct reasons_resource {
     const struct status_resource *line;
     struct instant now;
+    uint64_t wall; /* now, in milliseconds since 1970 */
     uint64_t wants;
     uint64_t position; /* of the request there; 0: not known */
     uint64_t reserved; /* units */

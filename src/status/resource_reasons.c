@@ -102,7 +102,7 @@ static void resource_reasons_begin(struct subject *subject, const struct scene *
     subject->key = waiter->key;
     subject->lease.unit_words = (struct text)TEXT_INIT;
     resource_row_find_or_idle(row, scene, name, definition);
-    pause_name_users(&row->line, scene->viewer);
+    said_name_users(&row->line, scene->viewer);
     lease_walk_begin(&subject->walk, name, 0);
     lease_walk_resume(&subject->walk, scene);
     subject->is_at_holder = lease_walk_next(&subject->walk, scene, &subject->lease) &&
@@ -112,6 +112,7 @@ static void resource_reasons_begin(struct subject *subject, const struct scene *
     subject->described = (struct reasons_resource){
         .line = &row->line,
         .now = instant_of(scene->now),
+        .wall = milliseconds(scene->wall_now),
         .wants = wants,
         .position = position_of(subject),
         .reserved = count_reserved(row),

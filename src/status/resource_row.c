@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "status/unit_list.h"
+#include "wire/protocol.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,15 +19,32 @@ uint8_t database_of_name(struct core *core, const char *name)
     return definition ? definition->database : 0;
 }
 
-void resource_set_pause(
-    struct status_resource *line, bool is_paused, const char *reason, struct actor by)
+static struct optional time_of(const struct decision *decision)
 {
-    line->paused = is_paused;
-    if (is_paused) {
-        line->pause_reason = reason;
-        line->paused_by.uid = (struct optional){by.is_known, by.uid};
-        line->paused_by_login.uid = (struct optional){by.has_login, by.login};
-    }
+    return (struct optional){decision->at != 0, decision->at};
+}
+
+void resource_set_pause(struct status_resource *line, const struct decision *decision)
+{
+    line->paused = true;
+    line->paused_at = time_of(decision);
+    line->pause_reason = decision->reason;
+    line->paused_host = decision->host;
+    line->paused_by.uid = (struct optional){decision->by.is_known, decision->by.uid};
+    line->paused_by_login.uid = (struct optional){decision->by.has_login, decision->by.login};
+}
+
+/* That the limit or the items are changed; `limit`: the file's, if it is the limit. */
+static void set_changed(struct status_resource *line, const char *what, struct optional limit,
+    const struct decision *decision)
+{
+    line->changed.joined = what;
+    line->file_limit = limit;
+    line->changed_at = time_of(decision);
+    line->change_reason = decision->reason;
+    line->changed_host = decision->host;
+    line->changed_by.uid = (struct optional){decision->by.is_known, decision->by.uid};
+    line->changed_by_login.uid = (struct optional){decision->by.has_login, decision->by.login};
 }
 
 static struct status_resource line_of(
@@ -79,10 +97,14 @@ static void fill_here(struct resource_row *row, const struct scene *scene)
     line->cooling = resource->n_in_state[UNIT_COOLING];
     line->removed = !resource->is_defined;
     line->template = resource->is_instance ? resource->definition->name : NULL;
-    line->changed.joined = resource_limit_is_changed(resource) ? "limit"
-        : resource->items_changed                              ? "items"
-                                                               : NULL;
-    resource_set_pause(line, pause->is_on, pause->reason, pause->by);
+    if (resource_decision(resource)) {
+        bool is_limit = resource_limit_is_changed(resource);
+        set_changed(line, is_limit ? "limit" : "items",
+            (struct optional){is_limit, resource->definition->limit}, resource_decision(resource));
+    }
+    if (pause->is_on) {
+        resource_set_pause(line, &pause->decision);
+    }
     fill_kept(line, resource);
 }
 
@@ -93,18 +115,43 @@ static uint64_t number_of(const struct fleet_row *row, enum resource_field i)
     return fleet_number_of(row, i, FLEET_NUMBER_MAX);
 }
 
-/* What operators have changed. */
-static void fill_changes(struct status_resource *line, char reason_room[static REASON_BYTES + 1],
-    const struct fleet_row *row)
+/* AT, BY, HOST, REASON with tabs between, the reason encoded, and the file's limit. What is
+ * malformed, or missing, is not known. */
+static struct decision decision_of(
+    struct decision_room *room, const char *text, struct optional *limit)
 {
-    const char *reason = fleet_field(row, RESOURCE_REASON);
+    enum { AT, BY, HOST, REASON, LIMIT, N };
+    char words[N][3 * REASON_BYTES + 1] = {""};
+    for (size_t i = 0; i < N && text; i++) {
+        text = fleet_take_word(text, '\t', words[i], sizeof words[i]);
+    }
+    struct decision decision = {.by = actor_parse(words[BY])};
+    number_parse(words[AT], INT64_MAX, &decision.at);
+    decision.host = fleet_bounded(room->host, words[HOST], REASON_BYTES) ? room->host : NULL;
+    decision.reason = fleet_text(room->reason, words[REASON], strlen(words[REASON]), REASON_BYTES)
+        ? room->reason
+        : NULL;
+    limit->is_given = number_parse(words[LIMIT], FLEET_NUMBER_MAX, &limit->number);
+    return decision;
+}
+
+/* What operators have changed. */
+static void fill_changes(struct status_resource *line, struct decision_room *pause_room,
+    struct decision_room *change_room, const struct fleet_row *row)
+{
     const char *changed = fleet_field(row, RESOURCE_CHANGED);
-    bool is_changed = strcmp(changed, "limit") == 0 || strcmp(changed, "items") == 0;
+    struct optional file_limit;
     line->limit = number_of(row, RESOURCE_LIMIT);
-    line->changed.joined = is_changed ? changed : NULL;
-    resource_set_pause(line, strcmp(fleet_field(row, RESOURCE_PAUSED), "1") == 0,
-        fleet_text(reason_room, reason, strlen(reason), REASON_BYTES),
-        actor_parse(fleet_field(row, RESOURCE_PAUSED_BY)));
+    if (strcmp(changed, "limit") == 0 || strcmp(changed, "items") == 0) {
+        const struct decision decision =
+            decision_of(change_room, fleet_field(row, RESOURCE_CHANGE_SAID), &file_limit);
+        set_changed(line, changed, file_limit, &decision);
+    }
+    if (strcmp(fleet_field(row, RESOURCE_PAUSED), "1") == 0) {
+        const struct decision decision =
+            decision_of(pause_room, fleet_field(row, RESOURCE_PAUSE_SAID), &file_limit);
+        resource_set_pause(line, &decision);
+    }
 }
 
 /* To who follows, this host's part of the figures is the core's: it knows first. */
@@ -140,7 +187,7 @@ static void fill_listed(struct resource_row *row, const struct scene *scene)
         fleet_number(fields, RESOURCE_KEEPER, FLEET_NUMBER_MAX, &line->kept_for.number);
     line->kept = line->kept_for.is_given ? number_of(fields, RESOURCE_KEPT) : 0;
     line->kept_for.is_given = line->kept > 0;
-    fill_changes(line, row->pause_reason, fields);
+    fill_changes(line, &row->pause_room, &row->change_room, fields);
     line->removed = row->here && !row->here->is_defined;
     line->template = template_name_is_valid(definition) ? definition : NULL;
     if (scene->follows) {
@@ -281,7 +328,13 @@ void resource_row_write(struct text *out, const struct resource_row *row)
     line.items.joined = items.text.bytes;
     line.draining.joined = draining.text.bytes;
     line.reserved.joined = reserved.units.text.bytes;
+    size_t start = out->length;
     status_line_begin(out, LINE_RESOURCE, line.name, 1 << FOR_ANYBODY, &line);
+    if (out->length - start + reserved.reasons.words.length >= LINE_BYTES - 1) {
+        line.change_reason = line.changed_host = line.paused_host = NULL; /* the history has them */
+        out->length = start;
+        status_line_begin(out, LINE_RESOURCE, line.name, 1 << FOR_ANYBODY, &line);
+    }
     text_add_bytes(out, reserved.reasons.words.bytes, reserved.reasons.words.length);
     text_add(out, "\n");
     text_deinit(&items.text);
@@ -294,7 +347,7 @@ void resource_row_write(struct text *out, const struct resource_row *row)
 void template_write(struct text *out, const struct template *template, const struct scene *scene)
 {
     const struct definition *definition = template->definition;
-    char reason_room[REASON_BYTES + 1];
+    struct decision_room pause_room, change_room;
     struct status_resource line = line_of(definition->name, kind_word(definition->kind), scene);
     line.limit = template_limit(template);
     line.instances = scene->rows ? fleet_rows_n_instances(scene->rows, definition->name)
@@ -302,12 +355,14 @@ void template_write(struct text *out, const struct template *template, const str
     if (scene->rows) {
         const struct fleet_resource *changed = fleet_rows_find(scene->rows, definition->name);
         if (changed) {
-            fill_changes(&line, reason_room, &scene->rows->rows[changed->row]);
+            fill_changes(&line, &pause_room, &change_room, &scene->rows->rows[changed->row]);
         }
-    } else {
-        line.changed.joined = template->runtime_limit != UNBOUNDED ? "limit" : NULL;
-        const struct pause *pause = &template->pause;
-        resource_set_pause(&line, pause->is_on, pause->reason, pause->by);
+    } else if (template->runtime_limit != UNBOUNDED) {
+        set_changed(&line, "limit", (struct optional){true, definition->limit},
+            &template->decision);
+    }
+    if (!scene->rows && template->pause.is_on) {
+        resource_set_pause(&line, &template->pause.decision);
     }
     status_line_write(out, LINE_TEMPLATE, line.name, &line);
 }

@@ -26,13 +26,17 @@ struct scene {
     const struct listing *listing; /* .follows: what .rows are from */
 };
 
+struct decision_room {
+    char reason[REASON_BYTES + 1], host[REASON_BYTES + 1];
+};
+
 struct resource_row {
     struct status_resource line; /* without its units */
     const struct resource *here; /* as the core has it; or NULL */
     const struct fleet_resource *listed; /* as the database has it, which then counts; or NULL */
     const struct fleet_row *fields; /* of .listed */
     struct resource *idle; /* owned: .here, an instance that nobody uses */
-    char pause_reason[REASON_BYTES + 1]; /* what .line may point to */
+    struct decision_room pause_room, change_room; /* what .line may point to */
 };
 
 /* False: neither the database nor the core has it; then there is nothing to deinit. */
@@ -50,9 +54,8 @@ void template_write(struct text *out, const struct template *template, const str
 const struct definition *definition_of_name(struct core *core, const char *name);
 /* The database that the core or the file names; 0: host scope, or nothing is called so. */
 uint8_t database_of_name(struct core *core, const char *name);
-/* Sets that it is paused, and by whom. */
-void resource_set_pause(
-    struct status_resource *line, bool is_paused, const char *reason, struct actor by);
+/* Sets that it is paused, by whom, since when and why. */
+void resource_set_pause(struct status_resource *line, const struct decision *decision);
 /* Its reserved units; `reason` may be NULL. */
 void resource_row_for_each_reserved(const struct resource_row *row,
     void (*function)(void *context, const char *unit, const char *reason), void *context);

@@ -134,7 +134,11 @@ void story_add_surroundings(struct story *story)
 {
     struct core *core = story->scene->core;
     if (!story->is_elsewhere && core_is_draining(core)) {
-        reasons_stop(&story->reasons, "drain", "this host is being drained");
+        struct text sentence = TEXT_INIT;
+        drain_write(&sentence, core_drain_decision(core), story->scene->viewer,
+            milliseconds(story->scene->wall_now));
+        reasons_stop(&story->reasons, "drain", sentence.bytes);
+        text_deinit(&sentence);
     }
     if (!story->is_elsewhere) {
         reasons_stop_if_closed(&story->reasons, core, story->scene->now);

@@ -55,10 +55,9 @@ static void why_impossible(struct text *out, const struct refusal *refusal)
 static void why_paused(struct text *out, const struct refusal *refusal)
 {
     struct status_resource paused = {0};
-    const struct pause *pause = core_pause(refusal->core, refusal->want->name);
-    resource_set_pause(&paused, true, pause->reason, pause->by);
-    pause_name_users(&paused, refusal->viewer);
-    pause_write(out, &paused);
+    resource_set_pause(&paused, &core_pause(refusal->core, refusal->want->name)->decision);
+    said_name_users(&paused, refusal->viewer);
+    pause_write(out, &paused, 0);
 }
 
 static void why_held(struct text *out, const struct refusal *refusal)

@@ -1,5 +1,7 @@
 #include "table/cell_text.h"
 
+#include "base/clock.h"
+#include "view/datetime.h"
 #include "view/printable.h"
 
 #include <string.h>
@@ -106,6 +108,45 @@ void text_add_blocked(
     } else {
         text_add(text, resource->paused ? "paused" : resource->limit == 0 ? "closed" : "limit");
     }
+}
+
+void text_add_said(struct text *text, const struct shown_decision *said)
+{
+    if (said->at.is_given) {
+        text_add(text, " since ");
+        text_add_datetime(
+            text, (int64_t)said->at.number, clock_wall_now() / NANOSECONDS_PER_MILLISECOND);
+    }
+    if (said->by.uid.is_given) {
+        text_add(text, " by ");
+        text_add_who(text, &said->by, &said->login);
+    }
+    if (said->host) {
+        text_add_safe(text, " on %s", said->host);
+    }
+    if (said->reason) {
+        text_add_safe(text, ": %s", said->reason);
+    }
+}
+
+void text_add_noted(struct text *text, const char *mark, const struct shown_decision *said)
+{
+    bool is_known = said->at.is_given || said->by.uid.is_given || said->host;
+    text_add(text, is_known ? mark : ""); /* before a reason alone is its colon */
+    text_add_said(text, said);
+}
+
+void text_add_change(struct text *text, const struct status_resource *resource)
+{
+    const struct shown_decision said = change_said(resource);
+    if (resource->file_limit.is_given) {
+        text_add_format(text, "limit %llu (file: %llu)", (unsigned long long)resource->limit,
+            (unsigned long long)resource->file_limit.number);
+    } else {
+        text_add(text, "changed at runtime: ");
+        text_add_words(text, &resource->changed, ", ");
+    }
+    text_add_noted(text, ",", &said);
 }
 
 void text_add_program(struct text *text, const struct status_lease *lease)

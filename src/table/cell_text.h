@@ -24,6 +24,14 @@ void text_add_lease_state(struct text *text, const struct status_lease *lease);
  * resource or of another. */
 void text_add_blocked(
     struct text *text, const struct status_resource *resource, const struct status_lease *lease);
+/* " since 02:03:11 by root (alice) on web1: too slow": who has made a change; "" if nothing of that
+ * is known. */
+void text_add_said(struct text *text, const struct shown_decision *said);
+/* The same behind `mark`, if more than the reason is known. */
+void text_add_noted(struct text *text, const char *mark, const struct shown_decision *said);
+/* "limit 5 (file: 20), since 02:03:11 by root", "changed at runtime: items, since ...": what is
+ * changed. */
+void text_add_change(struct text *text, const struct status_resource *resource);
 /* What the client said; or, in brackets, the name of the process. */
 void text_add_program(struct text *text, const struct status_lease *lease);
 

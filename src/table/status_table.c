@@ -120,23 +120,17 @@ static void print_reserved(struct text *out, const struct status_resource *resou
     }
 }
 
-/* "paused by root (alice): new disks"; nothing if neither is known. */
+/* "paused since 02:03:11 by root (alice): new disks"; nothing if none of that is known. */
 static void print_pause(struct text *out, const struct status_resource *resource)
 {
-    const struct shown_user *by = &resource->paused_by;
-    struct text title = TEXT_INIT;
-    text_add(&title, "paused");
-    if (by->uid.is_given) {
-        text_add(&title, " by ");
-        text_add_who(&title, by, &resource->paused_by_login);
+    const struct shown_decision said = pause_said(resource);
+    struct text how = TEXT_INIT;
+    text_add_said(&how, &said);
+    if (how.length > 0) {
+        begin_note(out, "paused");
+        text_add_format(out, "%s\n", how.bytes);
     }
-    if (resource->pause_reason) {
-        print_escaped_note(out, title.bytes, resource->pause_reason);
-    } else if (by->uid.is_given) {
-        begin_note(out, title.bytes);
-        text_add(out, "\n");
-    }
-    text_deinit(&title);
+    text_deinit(&how);
 }
 
 void table_print_notes(struct text *out, const struct status_resource *resource)
@@ -154,7 +148,11 @@ void table_print_notes(struct text *out, const struct status_resource *resource)
         text_add_format(out, "  %llu kept for #%llu\n", (unsigned long long)resource->kept,
             (unsigned long long)resource->kept_for.number);
     }
-    print_words(out, "changed at runtime", &resource->changed);
+    if (resource->changed.n > 0) {
+        begin_note(out, "");
+        text_add_change(out, resource);
+        text_add(out, "\n");
+    }
 }
 
 /* ---- databases ---- */
@@ -238,8 +236,11 @@ static void print_notices(
     }
     text_add(out, style->is_coloured ? look_begin(LOOK_NOTICE) : "");
     if (status->draining) {
-        text_add_format(out, "draining: this host grants nothing; %llu lease%s held\n",
+        const struct shown_decision said = drain_said(status);
+        text_add_format(out, "draining: this host grants nothing; %llu lease%s held",
             (unsigned long long)status->held, status->held == 1 ? "" : "s");
+        text_add_noted(out, ";", &said);
+        text_add(out, "\n");
     }
     if (status->closed) {
         text_add_safe(out, "closed: this host grants nothing: %s\n", status->closed);

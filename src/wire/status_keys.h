@@ -140,5 +140,30 @@ struct status {
 
 #undef MEMBER
 
+/* Who has made a change that is in force, when, where and why: what is not known is not given. */
+struct shown_decision {
+    struct optional at; /* milliseconds since 1970 */
+    struct shown_user by, login;
+    const char *host, *reason;
+};
+
+static inline struct shown_decision pause_said(const struct status_resource *paused)
+{
+    return (struct shown_decision){paused->paused_at, paused->paused_by, paused->paused_by_login,
+        paused->paused_host, paused->pause_reason};
+}
+
+static inline struct shown_decision change_said(const struct status_resource *changed)
+{
+    return (struct shown_decision){changed->changed_at, changed->changed_by,
+        changed->changed_by_login, changed->changed_host, changed->change_reason};
+}
+
+static inline struct shown_decision drain_said(const struct status *drained)
+{
+    return (struct shown_decision){drained->drained_at, drained->drained_by,
+        drained->drained_by_login, NULL, drained->drain_reason};
+}
+
 /* Whether those of the host are the same, but for the time and .closed. */
 bool host_figures_equal(const struct status *a, const struct status *b);

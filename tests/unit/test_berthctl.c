@@ -269,6 +269,30 @@ Test(table, quiet)
         "deploy  lock      1     0     1     0\n");
 }
 
+Test(table, who_has_changed_what)
+{
+    static const char *const lines[] = {
+        "ok draining=1 drained_at=1 drained_by=60001 drain_reason=new%20disks held=1 waiting=0",
+        "resource etl kind=semaphore scope=fleet limit=5 in_use=0 free=5 waiting=0 paused=1 "
+        "paused_by=60001 paused_host=web1 changed=limit file_limit=20 changed_by=60002 "
+        "changed_by_login=60003 changed_host=web2 change_reason=too%1Bslow",
+        "resource g kind=pool scope=host limit=1 in_use=0 free=1 waiting=0 changed=items "
+        "change_reason=fan",
+        "end"};
+    setenv("TZ", "UTC", 1);
+    expect_table(lines, N(lines), &(struct table_style){0},
+        "draining: this host grants nothing; 1 lease held; since 1970-01-01 00:00:00 by 60001: new "
+        "disks\n"
+        "NAME  KIND       LIMIT  USED  FREE  WAIT  STATE\n"
+        "etl   semaphore      5     0     0     0  paused, changed\n"
+        "  paused by 60001 on web1\n"
+        "  limit 5 (file: 20), by 60002 (60003) on web2: too\\x1bslow\n"
+        "g     pool           1     0     0     0  changed\n"
+        "  changed at runtime: items: fan\n"
+        "\n"
+        "2 resources; 0 held, 0 waiting; draining\n");
+}
+
 Test(table, draining_host)
 {
     static const char *const lines[] = {"ok draining=1 held=2 waiting=0", "end"};
@@ -519,19 +543,28 @@ static void expect_json(
     expect_parts(&out, parts, n_parts);
 }
 
+#define NOT_DRAINED                                                                                \
+    "\"drained_at\":null,\"drained_by_uid\":null,\"drained_by_user\":null,"                          \
+    "\"drained_by_login_uid\":null,\"drained_by_login_user\":null,\"drain_reason\":null,"
+#define NOT_SINCE "\"paused_at\":null,\"paused_host\":null,"
+#define NOT_SAID                                                                                   \
+    "\"file_limit\":null,\"changed_at\":null,\"changed_by_uid\":null,\"changed_by_user\":null,"     \
+    "\"changed_by_login_uid\":null,\"changed_by_login_user\":null,\"changed_host\":null,"           \
+    "\"change_reason\":null"
+
 Test(json, whole)
 {
     struct text out = TEXT_INIT;
     print_json(whole, N(whole), &out);
     expect_text(&out,
-        "{\"version\":1,\"draining\":false,\"held\":3,\"waiting\":2,\"granting\":null,"
+        "{\"version\":1,\"draining\":false," NOT_DRAINED "\"held\":3,\"waiting\":2,\"granting\":null,"
         "\"grace_until\":null,\"closed\":null,\"now\":null,"
         "\"resources\":[{\"name\":\"gpus\",\"kind\":\"pool\",\"scope\":\"host\","
         "\"database\":null,\"database_state\":null,\"limit\":3,\"in_use\":3,\"free\":0,"
         "\"waiting\":2,\"kept\":0,\"kept_for\":null,\"cooling\":1,\"paused\":true,"
         "\"pause_reason\":\"driver upgrade\",\"paused_by_uid\":0,\"paused_by_user\":null,"
-        "\"paused_by_login_uid\":1000,\"paused_by_login_user\":null,\"removed\":false,"
-        "\"template\":null,\"changed\":[\"limit\",\"items\"],\"grantable\":0,"
+        "\"paused_by_login_uid\":1000,\"paused_by_login_user\":null," NOT_SINCE "\"removed\":false,"
+        "\"template\":null,\"changed\":[\"limit\",\"items\"]," NOT_SAID ",\"grantable\":0,"
         "\"items\":[{\"name\":\"gpu0\",\"state\":\"held\",\"reason\":null},"
         "{\"name\":\"gpu1\",\"state\":\"reserved\",\"reason\":\"broken fan, left\"},"
         "{\"name\":\"gpu2\",\"state\":\"reserved\",\"reason\":null},"
@@ -553,7 +586,7 @@ Test(json, whole)
         "\"database_state\":null,\"limit\":5,\"in_use\":7,\"free\":0,\"waiting\":0,\"kept\":0,"
         "\"kept_for\":null,\"cooling\":0,\"paused\":false,\"pause_reason\":null,"
         "\"paused_by_uid\":null,\"paused_by_user\":null,\"paused_by_login_uid\":null,"
-        "\"paused_by_login_user\":null,\"removed\":true,\"template\":\"market/*\",\"changed\":[],"
+        "\"paused_by_login_user\":null," NOT_SINCE "\"removed\":true,\"template\":\"market/*\",\"changed\":[]," NOT_SAID ","
         "\"grantable\":0,"
         "\"items\":[{\"name\":3,\"state\":\"reserved\",\"reason\":\"spare\"}],"
         "\"items_cut\":false,"
@@ -565,7 +598,7 @@ Test(json, whole)
         "\"database_state\":null,\"limit\":0,\"in_use\":0,\"free\":0,\"waiting\":0,\"kept\":0,"
         "\"kept_for\":null,\"cooling\":0,\"paused\":false,\"pause_reason\":null,"
         "\"paused_by_uid\":null,\"paused_by_user\":null,\"paused_by_login_uid\":null,"
-        "\"paused_by_login_user\":null,\"removed\":false,\"template\":null,\"changed\":[],"
+        "\"paused_by_login_user\":null," NOT_SINCE "\"removed\":false,\"template\":null,\"changed\":[]," NOT_SAID ","
         "\"grantable\":0,\"items\":[],\"items_cut\":false,\"holders\":[],\"waiters\":[]}],"
         "\"templates\":[],\"databases\":[]}\n");
 }
@@ -611,11 +644,13 @@ Test(json, templates)
         "{\"name\":\"adhoc/*\",\"kind\":\"lock\",\"scope\":\"host\",\"database\":null,"
         "\"database_state\":null,\"limit\":0,\"instances\":1,\"paused\":true,"
         "\"pause_reason\":\"a\\u001Bb\",\"paused_by_uid\":60001,\"paused_by_user\":null,"
-        "\"paused_by_login_uid\":null,\"paused_by_login_user\":null,\"changed\":[\"limit\"]},"
+        "\"paused_by_login_uid\":null,\"paused_by_login_user\":null," NOT_SINCE
+        "\"changed\":[\"limit\"]," NOT_SAID "},"
         "{\"name\":\"far/*\",\"kind\":\"pool\",\"scope\":\"fleet\",\"database\":\"b\","
         "\"database_state\":\"down\",\"limit\":3,\"instances\":20,\"paused\":false,"
         "\"pause_reason\":null,\"paused_by_uid\":null,\"paused_by_user\":null,"
-        "\"paused_by_login_uid\":null,\"paused_by_login_user\":null,\"changed\":[]}],"
+        "\"paused_by_login_uid\":null,\"paused_by_login_user\":null," NOT_SINCE
+        "\"changed\":[]," NOT_SAID "}],"
         "\"databases\":[",
     };
     expect_json(templates, N(templates), parts, N(parts));

@@ -196,14 +196,14 @@ Test(changes, pauses_and_a_drain)
     expect_lasting();
     cr_expect(core_is_draining(core));
     cr_expect(core_find_resource(core, "s")->pause.is_on);
-    cr_expect_null(core_find_resource(core, "s")->pause.reason);
-    cr_expect_str_eq(core_find_resource(core, "g")->pause.reason, "a b=c%");
+    cr_expect_null(core_find_resource(core, "s")->pause.decision.reason);
+    cr_expect_str_eq(core_find_resource(core, "g")->pause.decision.reason, "a b=c%");
     cr_expect(core_find_resource(core, "market/y")->pause.is_on);
 }
 
 static void expect_paused_by(const char *name, bool has_login, uint32_t uid, uint32_t login)
 {
-    const struct actor by = core_pause(core, name)->by;
+    const struct actor by = core_pause(core, name)->decision.by;
     cr_expect(by.is_known, "%s", name);
     cr_expect_eq(by.has_login, has_login, "%s", name);
     cr_expect_eq(by.uid, uid, "%s", name);
@@ -223,12 +223,12 @@ Test(changes, who_paused)
     expect_paused_by("g", false, 7, 0);
     expect_paused_by("market/z", false, 9, 0);
     expect_paused_by("market/none", false, 8, 0);
-    cr_expect_not(core_pause(core, "d")->by.is_known);
+    cr_expect_not(core_pause(core, "d")->decision.by.is_known);
     reload(FILE_OF_ALL);
     expect_paused_by("market/none", false, 8, 0);
     apply("resume s\npause g\n");
-    cr_expect_not(core_pause(core, "s")->by.is_known);
-    cr_expect_not(core_pause(core, "g")->by.is_known);
+    cr_expect_not(core_pause(core, "s")->decision.by.is_known);
+    cr_expect_not(core_pause(core, "g")->decision.by.is_known);
 }
 
 Test(changes, items)
@@ -345,7 +345,7 @@ Test(changes, of_an_instance_of_a_changed_template)
     cr_expect_eq(resource_limit(core_find_resource(core, "market/x")), 5);
     cr_expect_eq(resource_limit(core_find_resource(core, "market/y")), 3);
     cr_expect_not(resource_is_paused(core_find_resource(core, "market/y")));
-    cr_expect_str_eq(resource_pause(core_find_resource(core, "market/z"))->reason, "own");
+    cr_expect_str_eq(resource_pause(core_find_resource(core, "market/z"))->decision.reason, "own");
 }
 
 /* A slot above the template's limit stays reserved. */

@@ -233,12 +233,12 @@ Test(change, reasons)
     EXPECT(define("semaphore s limit=2"), "ok");
     const struct resource *s = core_find_resource(the_core(), "s");
     EXPECT(change("pause s upgrade"), "ok");
-    cr_expect_str_eq(s->pause.reason, "upgrade");
+    cr_expect_str_eq(s->pause.decision.reason, "upgrade");
     EXPECT(change("pause s"), "ok");
-    cr_expect_null(s->pause.reason);
+    cr_expect_null(s->pause.decision.reason);
     EXPECT(change("pause s again"), "ok");
     EXPECT(change("resume s"), "ok");
-    cr_expect_null(s->pause.reason);
+    cr_expect_null(s->pause.decision.reason);
     EXPECT(change("reserve s 1 broken"), "ok");
     cr_expect_str_eq(resource_find_unit(s, "1")->reason, "broken");
     EXPECT(change("reserve s 1"), "ok");
@@ -249,6 +249,6 @@ Test(change, reasons)
     EXPECT(change("pause s upgrade"), "ok");
     EXPECT(change("reserve s 0 broken"), "ok");
     EXPECT(change("reset s"), "ok");
-    cr_expect_null(s->pause.reason);
+    cr_expect_null(s->pause.decision.reason);
     cr_expect_null(resource_find_unit(s, "0")->reason);
 }

@@ -71,11 +71,11 @@ Test(template_change, a_pause_holds_up_all_instances)
     EXPECT(acquire("ann", "C", "m/new wait=0"), "paused m/new");
     EXPECT(acquire("ann", "C", "m/new"), "waiting");
     EXPECT(acquire("ann", "D", "other"), "ok other=0");
-    cr_expect_str_eq(core_pause(the_core(), "m/a")->reason, "upgrade");
-    cr_expect_str_eq(core_pause(the_core(), "m/none")->reason, "upgrade");
-    cr_expect_null(core_pause(the_core(), "other")->reason);
+    cr_expect_str_eq(core_pause(the_core(), "m/a")->decision.reason, "upgrade");
+    cr_expect_str_eq(core_pause(the_core(), "m/none")->decision.reason, "upgrade");
+    cr_expect_null(core_pause(the_core(), "other")->decision.reason);
     EXPECT(change("resume m/*"), "ok; B granted m/a=0; C granted m/new=0");
-    cr_expect_null(core_pause(the_core(), "m/a")->reason);
+    cr_expect_null(core_pause(the_core(), "m/a")->decision.reason);
 }
 
 Test(template_change, an_instance_may_be_resumed_alone)
@@ -108,8 +108,8 @@ Test(template_change, an_exception_ends_with_its_pause)
 Test(template_change, an_instances_own_pause_outlives_the_templates)
 {
     given("semaphore m/* limit=1", "change: pause m/a own", "change: pause m/* all");
-    cr_expect_str_eq(core_pause(the_core(), "m/a")->reason, "own");
-    cr_expect_str_eq(core_pause(the_core(), "m/b")->reason, "all");
+    cr_expect_str_eq(core_pause(the_core(), "m/a")->decision.reason, "own");
+    cr_expect_str_eq(core_pause(the_core(), "m/b")->decision.reason, "all");
     EXPECT(change("resume m/*"), "ok");
     EXPECT(acquire("ann", "A", "m/a wait=0"), "paused m/a");
     EXPECT(change("resume m/a"), "ok");
@@ -160,7 +160,7 @@ Test(template_change, outlasts_a_reload)
         "change: resume m/a");
     EXPECT(define("semaphore m/* limit=3 max-waiters=7", "lock other"), "ok");
     EXPECT(acquire("ann", "A", "m/b wait=0"), "paused m/b");
-    cr_expect_str_eq(core_pause(the_core(), "m/b")->reason, "why");
+    cr_expect_str_eq(core_pause(the_core(), "m/b")->decision.reason, "why");
     EXPECT(acquire("ann", "A", "m/a"), "ok m/a=0");
     EXPECT(state("m/a"), "1/1 free=0 waiting=0+0");
     EXPECT(define("semaphore m/* limit=4"), "ok"); /* the limit's key has changed */

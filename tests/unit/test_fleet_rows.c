@@ -215,12 +215,14 @@ Test(fleet_rows, a_holders_age_is_no_wait)
 
 Test(fleet_rows, pool)
 {
-    ROW("resource", "g", "pool", "3", "1", "1", "0", "1", "1", "new%20fan", "g", "items", "a,b,c:d",
-        "b, c:d,too%20hot,%20they%20say", "0", "0", "0 1000", "x,y");
+    ROW("resource", "g", "pool", "3", "1", "1", "0", "1", "1",
+        "1700\t0 1000\tweb1\tnew%20fan", "g", "items", "a,b,c:d",
+        "b, c:d,too%20hot,%20they%20say", "0", "0", "1800\t7\t\t", "x,y");
     ROW("holder", "g", REMOTE "1", "1", "0", "0", "", "", "1", "5", "a", "h", "0");
     expect_lines("resource g kind=pool scope=fleet database=default limit=3 in_use=1 free=1 "
                  "waiting=0 cooling=1"
-                 " paused=1 pause_reason=new%20fan paused_by=0 paused_by_login=1000 changed=items items=a,b,c:d"
+                 " paused=1 pause_reason=new%20fan paused_by=0 paused_by_login=1000 paused_at=1700"
+                 " paused_host=web1 changed=items changed_at=1800 changed_by=7 items=a,b,c:d"
                  " draining=x,y reserved=b,c:d reserve=c:d,too%20hot,%20they%20say\n"
                  "holder " REMOTE "1 units=a token=5 since=6000 pid=0 uid=0 host=h\n");
 }
@@ -228,9 +230,10 @@ Test(fleet_rows, pool)
 Test(fleet_rows, template)
 {
     ROW("resource", "market/a", "lock", "1", "0", "1", "0", "0", "0", "", "market/*", "limit", "",
-        "0,", NONE);
+        "0,", "0", "0", "9\tx\tb\t%2\t4", "");
     expect_lines("resource market/a kind=lock scope=fleet database=default limit=1 in_use=0 free=1"
-                 " waiting=0 template=market/* changed=limit reserved=0\n");
+                 " waiting=0 template=market/* changed=limit file_limit=4 changed_at=9"
+                 " changed_host=b reserved=0\n");
 }
 
 Test(fleet_rows, found_by_name)
@@ -421,6 +424,7 @@ Test(fleet_rows, hostile_fields)
 Test(fleet_rows, longest_lines)
 {
     static char items[65000], reserved[65000], reason[3 * REASON_BYTES + 1];
+    char said[2 * sizeof reason + 100];
     char name[NAME_BYTES + 1], item[ITEM_BYTES + 1], template[NAME_BYTES + 1];
     char holder[3 * HOLDER_BYTES + 1], info[3 * REASON_BYTES + 3 * PROGRAM_BYTES + 64];
     struct text list = TEXT_INIT, pairs = TEXT_INIT;
@@ -442,13 +446,15 @@ Test(fleet_rows, longest_lines)
         text_add_format(&list, "%s%s", i > 0 ? "," : "", item);
         text_add_format(&pairs, "%s%s,%s", i > 0 ? " " : "", item, reason);
     }
+    snprintf(said, sizeof said, "9223372036854775807\t4294967295 4294967294\t%s\t%s\t2147483647",
+        reason, reason);
     snprintf(items, sizeof items, "%s", list.bytes);
     snprintf(reserved, sizeof reserved, "%s", pairs.bytes);
     text_deinit(&list);
     text_deinit(&pairs);
     ROW("resource", name, "pool", "2147483647", "2147483647", "2147483647", "2147483647",
-        "2147483647", "1", reason, template, "limit", items, reserved, "0", "0",
-        "", items);
+        "2147483647", "1", said, template, "limit", items, reserved, "0", "0",
+        said, items);
     ROW("holder", name, REMOTE "7zzzzzzzzzzzz", "11", "0", "4294967295", holder, info, "2",
         "9223372036854775807", items, reason, "0");
     ROW("waiter", name, REMOTE "7zzzzzzzzzzzz", "11", "-1000", "4294967295", holder, info,

@@ -324,6 +324,12 @@ do -- this block keeps its helpers to itself
         return slot and tostring(slot) == item and slot < max(limit_of(resource), resource.definition.limit)
     end
 
+    -- Who has made the change of that key, when, where and why: kept as long as the change.
+    local function say(key)
+        change.said = change.said or {}
+        change.said[key] = {text_of(wall), BY, session_of(ME).host, REASON}
+    end
+
     -- The pause of an instance's template leaves it out, or no longer does.
     local function set_exempt(is_exempt)
         local of_all = resource.of_all
@@ -341,6 +347,7 @@ do -- this block keeps its helpers to itself
             change['items-generation'] = text_of(resource.definition.generation)
         end
         change.added, change.removed = change.added or {}, change.removed or {}
+        say('items-base')
     end
 
     local function is_held(item)
@@ -354,6 +361,8 @@ do -- this block keeps its helpers to itself
         if resource.is_pool or (resource.definition.kind == 'lock' and limit > 1) then
             return 'kind'
         end
+        was = text_of(limit_of(resource))
+        say('limit')
         change.limit, change['limit-base'] = limit, resource.definition.limit
         change['limit-generation'] = text_of(resource.definition.generation)
         end_limit_of_file(change, resource.limit_of_all)
@@ -408,12 +417,13 @@ do -- this block keeps its helpers to itself
     end
 
     function operations.pause()
-        change.paused, change.reason = BY, REASON
+        change.paused = BY
+        say('paused')
         set_exempt(false)
     end
 
     function operations.resume()
-        change.paused, change.reason, change.exempt = nil, nil, nil
+        change.paused, change.exempt = nil, nil
         set_exempt(resource.of_all.paused or false)
     end
 

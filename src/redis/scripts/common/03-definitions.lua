@@ -81,10 +81,9 @@ local function resource_of(name)
             resource.of_all = of_all
             resource.is_pool = rules.kind == 'pool'
             resource.limit_of_all = limit_in(of_all)
-            resource.limit = limit_in(change) or resource.limit_of_all
+            resource.is_own_limit = limit_in(change)
+            resource.limit = resource.is_own_limit or resource.limit_of_all
             resource.paused = change.paused or with_all
-            resource.pauser = change.paused or with_all and of_all.paused or ''
-            resource.reason = change.paused and change.reason or with_all and of_all.reason
             resource.items_changed = change['items-base'] and change['items-base'] == items_text(rules)
             resource.reserved = change.reserved or {}
             resource.has_reserved = next(resource.reserved) ~= nil

@@ -86,6 +86,12 @@ function make.news()
         if not change.added and not change.removed then
             change['items-base'], change['items-generation'] = nil, nil
         end
+        for key in pairs(change.said or {}) do
+            change.said[key] = change[key] and change.said[key]
+        end
+        if next(change.said or {}) == nil then
+            change.said = nil
+        end
         return next(change) == nil and '{}' or cjson.encode(change)
     end
 
