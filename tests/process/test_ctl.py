@@ -361,7 +361,11 @@ def test_status_of_an_idle_host(daemon, ok, status):
                                     "database_state": None, "limit": 5, "instances": 0,
                                     "paused": False, "pause_reason": None,
                                     "paused_by_uid": None, "paused_by_user": None,
-                                    "paused_by_login_uid": None, "paused_by_login_user": None, "changed": []}]
+                                    "paused_by_login_uid": None, "paused_by_login_user": None,
+                                    "paused_at": None, "paused_host": None, "changed": [], "file_limit": None,
+                                    "changed_at": None, "changed_by_uid": None, "changed_by_user": None,
+                                    "changed_by_login_uid": None, "changed_by_login_user": None,
+                                    "changed_host": None, "change_reason": None}]
     assert not answer["draining"] and answer["databases"] == []
     assert [row["name"] for row in answer["resources"]] == ["etl", "deploy", "gpus"]
     assert ok("status", "market/alice", "etl").count("semaphore") == 2
@@ -429,7 +433,7 @@ def test_limit_and_items(client, berthctl, ok, status):
     lines = ok("status", "gpus").splitlines()
     assert "  reserved items: gpu1 (fan, left: 5 %)" in lines
     assert "  draining items: gpu0" in lines
-    assert "  changed at runtime: items" in lines
+    assert any(line.startswith("  changed at runtime: items, since ") for line in lines)
     ok("reset", "gpus")
     assert items() == {"gpu0": ("held", None), "gpu1": ("idle", None), "gpu2": ("idle", None)}
     done = berthctl("reserve", "gpus", "gpu7", "--reason", "x")
@@ -444,7 +448,7 @@ def test_pause(daemon, ok, status):
     assert (etl["paused"], etl["pause_reason"]) == (True, "disk swap\n\x1b[1m")
     me = pwd.getpwuid(os.getuid()).pw_name
     assert (etl["paused_by_uid"], etl["paused_by_user"]) == (os.getuid(), me)
-    assert re.search(rf"^  paused by {me}( \(\w+\))?: disk swap\\x0a\\x1b\[1m$", ok("status"), re.M)
+    assert re.search(rf"^  paused since [\d:]+ by {me}( \(\w+\))?: disk swap\\x0a\\x1b\[1m$", ok("status"), re.M)
     client = daemon.client()
     lease = client.request("acquire etl").split()
     assert lease[0] == "waiting"
@@ -456,9 +460,9 @@ def test_pause(daemon, ok, status):
     ok("pause", "market/*", "etl", "--reason", "move")
     assert status("market/bob")["pause_reason"] == "move"
     ok("limit", "market/*", "2")
-    assert re.sub(rf"paused by {me}( \(\w+\))?:", "paused by ME:", ok("status", "market/*")).splitlines()[1:4] == [
+    assert re.sub(rf"since [\d:]+ by {me}( \(\w+\))?", "THEN by ME", ok("status", "market/*")).splitlines()[1:4] == [
         "market/*      semaphore      2     -     -     -  template, 1 instance, paused, changed",
-        "  paused by ME: move", "  changed at runtime: limit"]
+        "  paused THEN by ME: move", "  limit 2 (file: 5), THEN by ME"]
     assert status()["templates"][0].items() >= {
         "limit": 2, "paused": True, "pause_reason": "move", "changed": ["limit"]}.items()
     ok("reset", "market/*")
@@ -469,8 +473,7 @@ def test_drain(client, berthctl, ok, status):
     lease = client.request("acquire etl").split()[1]
     assert ok("drain") == "draining, 1 lease held\n"
     assert status()["draining"]
-    assert ok("status").splitlines()[0] == (
-        "draining: this host grants nothing; 1 lease held")
+    assert ok("status").startswith("draining: this host grants nothing; 1 lease held; since ")
     process = berthctl.start("drain", "--wait", text=True)
     assert read_line(process.stderr).startswith("berthctl: draining: waiting for 1 held lease ")
     assert client.request("release " + lease) == "ok"

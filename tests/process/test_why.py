@@ -200,11 +200,15 @@ def test_a_fleet(redis_server, hosts):  # noqa: F811
     assert told(one, f"lease={first}")[0]["position"] == "1"
     assert client_of(a).request("pause etl reason=disks") == "ok"
     paused = told(two, "etl")[1]
-    assert f"etl is paused by {this_user()}: disks" in paused
+    assert f"etl is paused SOME TIME ago by {this_user()} on {os.uname().nodename}: disks" in without_ages(paused)
     assert paused[-1] == "when it will start is unknown: etl is paused"
     said, sentences = told(two, "etl:9")
     assert said == {"is": "refused", "code": "impossible"}
     assert sentences[0].startswith("a request for etl:9 would be refused: etl: 9 wanted, of at most ")
+
+
+def without_ages(sentences):
+    return [re.sub(r" \w+ ago", " SOME TIME ago", sentence) for sentence in sentences]
 
 
 def this_user():
@@ -222,14 +226,38 @@ def test_who_has_paused(daemon):
     """Everybody who waits, or is refused, reads who that was; so does status."""
     client, me = daemon.client(), this_user()
     assert client.request("pause db reason=new%20disks") == "ok"
-    assert f"db is paused by {me}: new disks" in told(client, "db")[1]
+    assert f"db is paused SOME TIME ago by {me}: new disks" in without_ages(told(client, "db")[1])
     assert keys(client.lines("status db")[1].split())["paused_by"] == str(os.getuid())
     refusal = urllib.parse.unquote(client.request("acquire db wait=0"))
     assert refusal == f"error paused db: paused by {me}: new disks"
     assert client.request("resume db") == "ok"
     assert "paused_by" not in client.lines("status db")[1]
     assert client.request("pause market/*") == "ok"
-    assert f"market/x is paused by {me}" in told(client, "market/x")[1]
+    assert f"market/x is paused SOME TIME ago by {me}" in without_ages(told(client, "market/x")[1])
+
+
+def test_who_has_changed_it_or_drains(daemon, berthctl):
+    """Each also over a restart, with the time of then."""
+    client, me = daemon.client(), this_user()
+    assert client.request("limit db 1 reason=too%20slow") == "ok"
+    assert client.request("limit market/* 4") == "ok"
+    assert client.request("drain reason=new%20disks").startswith("ok ")
+    lines = client.lines("status db market/x")
+    daemon.kill()
+    daemon.start()
+    client = daemon.client()
+    after = client.lines("status db market/x")
+    assert [keys(line.split())["changed_at"] for line in lines[1:3]] == [
+        keys(line.split())["changed_at"] for line in after[1:3]]
+    assert keys(lines[0].split())["drained_at"] == keys(after[0].split())["drained_at"]
+    sentences = without_ages(told(client, "db")[1])
+    assert f"the limit of db, 2 in the file, was set to 1 SOME TIME ago by {me}: too slow" in sentences
+    assert f"this host is being drained SOME TIME ago by {me}: new disks" in sentences
+    assert f"the limit of market/x, 1 in the file, was set to 4 SOME TIME ago by {me}" in (
+        without_ages(told(client, "market/x")[1]))
+    shown = re.sub(r"since [\d: -]+", "since THEN ", berthctl("status").stdout)
+    assert f"; since THEN by {me}: new disks\n" in shown
+    assert f"\n  limit 1 (file: 2), since THEN by {me}: too slow\n" in shown
 
 
 @needs_redis
@@ -243,7 +271,7 @@ def test_refused_in_a_fleet(redis_server, hosts):  # noqa: F811
     assert f" on {os.uname().nodename} (load, " in done.stderr and done.stderr.endswith(" (would-wait)\n")
     assert client_of(a).request("pause etl reason=disks") == "ok"
     done = b.berth("run", "-n", "etl", "--", "true")
-    assert (done.returncode, done.stderr) == (75, f"berth: etl: paused by {this_user()}: disks (paused)\n")
+    assert (done.returncode, done.stderr) == (75, f"berth: etl: paused by {this_user()} on {os.uname().nodename}: disks (paused)\n")
 
 
 @needs_redis
