@@ -10,6 +10,7 @@ from scripts_help import clock, redis_server, world  # fixtures
 pytestmark = needs_redis
 
 T = 30000
+WALL = "1800000000000"  # at which the clock of these tests stands
 
 
 def granted(reply, *units):
@@ -1234,7 +1235,8 @@ def test_snapshot(world):
     rows = b.snapshot()
     resources = {row[1]: row[2:] for row in rows if row[0] == "resource"}
     assert resources["a"] == ["semaphore", "2", "2", "0", "1", "0", "0", "", "a", "", "", "", "0", "0", "", ""]
-    assert resources["p"] == ["pool", "2", "0", "0", "0", "0", "1", "a%20b", "p", "", "x,y", "", "0", "0", "", ""]
+    assert resources["p"] == ["pool", "2", "0", "0", "0", "0", "1", f"{WALL}\t\thost1\ta%20b", "p", "", "x,y", "",
+                              "0", "0", "", ""]
     assert resources["t/x"][:4] == ["semaphore", "1", "1", "0"] and resources["t/x"][8] == "t/*"
     assert set(resources) == {"a", "p", "t/x"}
     token = str(first.claims[0].token)
@@ -1297,7 +1299,8 @@ def test_who_has_paused(world):
     a, = world.several(1, {"t/*": definition(), "l": definition()})
 
     def pausers():
-        return {row[1]: (row[8], row[16]) for row in a.snapshot("t/x", "t/y", "l") if row[0] == "resource"}
+        return {row[1]: (row[8], row[9].split("\t")[1] if row[9] else "")
+                for row in a.snapshot("t/x", "t/y", "l") if row[0] == "resource"}
 
     ok(a.admin("pause", "t/*", "", "", "0 1000"))
     ok(a.admin("pause", "t/x", "", "", "7"))
@@ -1306,6 +1309,27 @@ def test_who_has_paused(world):
     ok(a.admin("resume", "t/x"))
     ok(a.admin("pause", "l", "", "", "8"))
     assert pausers() == {"t/x": ("0", ""), "t/y": ("1", "0 1000"), "l": ("1", "8")}
+
+
+def test_who_has_changed_what(world):
+    """When, who, on which host, why, and what the file says; as long as the change is in force."""
+    a, b = world.several(2, {"t/*": definition(limit=4), "l": definition(limit=2), "p": pool(["x", "y"])})
+
+    def said():
+        return {row[1]: (row[11], row[16].split("\t")) for row in a.snapshot("t/x", "l", "p") if row[0] == "resource"}
+
+    now = WALL
+    assert ok(b.admin("limit", "l", "1", "too%20slow", "0 1000")).rest == ["", "2"]
+    ok(b.admin("limit", "t/*", "3", "", "7"))
+    ok(a.admin("remove", "p", "x", "fan", "9"))
+    assert said() == {"l": ("limit", [now, "0 1000", "host2", "too%20slow", "2"]),
+                      "t/x": ("limit", [now, "7", "host2", "", "4"]), "p": ("items", [now, "9", "host1", "fan"])}
+    ok(a.admin("limit", "t/x", "2", "own", "8"))
+    ok(a.admin("limit", "l", "2"))
+    ok(a.admin("add", "p", "x"))
+    assert said() == {"l": ("", [""]), "t/x": ("limit", [now, "8", "host1", "own", "4"]), "p": ("", [""])}
+    assert {row[1]: row[3] for row in a.follow()[2] if row[1].startswith("c ")}.items() >= {
+        "c l": "{}", "c p": "{}"}.items()
 
 
 def test_a_snapshot_goes_by_bytes(servers, clock, monkeypatch):

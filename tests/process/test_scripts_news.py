@@ -13,6 +13,7 @@ from scripts_help import clock, redis_server, world  # fixtures
 pytestmark = needs_redis
 
 DAY = 86400 * 1000
+WALL = "1800000000000"  # at which the clock of these tests stands
 PAUSED = '{"paused":true}'
 
 
@@ -46,7 +47,8 @@ def test_a_page_has_what_is_newer(world):
     b.define({"a": definition(limit=2)}, generation=1)
     later, _, rows = b.follow(newest)
     assert [what for _, what, *_ in rows] == ["c t/x", "c a", "d a"]  # another limit ends the change
-    assert json.loads(rows[0][3]) == {"paused": "0 7", "reason": "why"} and rows[1][3] == "{}"
+    assert json.loads(rows[0][3]) == {
+        "paused": "0 7", "said": {"paused": [WALL, "0 7", "host1", "why"]}} and rows[1][3] == "{}"
     assert rows[0][2] < rows[1][2] < later
     assert b.follow(later) == (later, 0, [])
 
@@ -214,7 +216,7 @@ def test_a_new_limit_ends_the_changes_of_its_instances(world):
     assert a.define({"t/*": definition(limit=5)}, generation=2)["t/*"][0] == "stored"
     after = changes_in(a.follow()[2])
     assert after["t/1"][1] == after["t/*"][1] == "{}"
-    assert json.loads(after["t/2"][1]) == {"paused": "0", "reason": ""}
+    assert json.loads(after["t/2"][1]) == {"paused": "0", "said": {"paused": [WALL, "0", "host1", ""]}}
     assert {name for name in before if after[name] == before[name]} == {"t/own", "tt/1"}
 
 
