@@ -4,7 +4,9 @@ import os
 import signal
 import time
 
-from daemon_help import connect_as, does, held, needs_root, refused
+from daemon_help import connect_as, does, held, needs_root, refused, shown, status
+from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
+from fleet_ops_help import client_of, gets, pair, up  # noqa: F401
 from history_help import done, lines_of
 from lines import until
 from test_rights_shown import ANNA, BERT, CLEO, CONFIG as HIDING
@@ -123,3 +125,37 @@ def test_who_sees_the_reason(berthd):
         assert (shut.verb, shut["resource"], shut["uid"]) == ("pause", "shut", "0")
         assert shut.get("reason") == ("mywhy" if sees else None)
         assert other["reason"] == "ourwhy"
+
+
+@needs_redis
+def test_in_a_fleet(redis_server, pair):  # noqa: F811
+    """The host that was asked has the entry; every host knows who has changed what is in force, where
+    and why, also once both have been restarted."""
+    a, b = pair
+    began = time.time() * 1000
+    does(client_of(a), "limit etl 1 reason=too%20slow", "limit market/* 5", "pause gpus reason=fan")
+    lease = gets(client_of(b), "acquire etl")
+    key, = [holder["lease"] for holder in shown(client_of(a), "etl")["holders"]]
+    does(client_of(a), f"drop {key} reason=now")
+    assert [entry.said() for entry in done(client_of(a))] == [
+        ("limit", dict(resource="etl", old="2", new="1", reason="too slow")),
+        ("limit", dict(resource="market/*", old="2", new="5")),
+        ("pause", dict(resource="gpus", new="paused", reason="fan")),
+        ("drop", dict(target=key, reason="now"))]
+    assert done(client_of(b)) == [] and key.endswith("/" + lease)
+    for host in pair:
+        host.kill()
+        host.start()
+    up(redis_server, *pair)
+    now = status(client_of(b))
+    etl, gpus = now.resources["etl"], now.resources["gpus"]
+    host = os.uname().nodename
+    assert etl.items() >= dict(limit="1", file_limit="2", changed="limit", changed_by=str(os.getuid()),
+                               changed_host=host, change_reason="too%20slow").items()
+    assert now.templates["market/*"].items() >= dict(limit="5", file_limit="2", changed_host=host).items()
+    assert gpus.items() >= dict(paused="1", paused_by=str(os.getuid()), paused_host=host, pause_reason="fan").items()
+    for at in etl["changed_at"], gpus["paused_at"]:
+        assert began - 1000 <= int(at) <= time.time() * 1000 + 1000
+    does(client_of(b), "reset etl")
+    assert not any(key.startswith("change") for key in shown(client_of(a), "etl"))
+    assert len(done(client_of(a))) == 4 and [entry.verb for entry in done(client_of(b))] == ["reset"]
