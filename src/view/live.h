@@ -120,6 +120,7 @@ struct live {
     struct live_lease **touched; /* since the copy was whole, in order */
     size_t n_touched;
     struct status host, host_before; /* figures alone */
+    char *drain_reason; /* of .host; owned */
     int64_t ahead; /* berthd's clock, of ours, as the line that came soonest says: ms */
     struct status shown; /* owns its arrays, and nothing in them */
     struct past ended; /* of this batch */

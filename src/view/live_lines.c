@@ -42,6 +42,7 @@ static void settle(struct live *live)
     live_leases_settle(live);
     live_records_settle(live);
     live->host_before = live->host;
+    live->host_before.drain_reason = NULL; /* it goes with the next line */
     ended_clear(live);
 }
 
@@ -57,6 +58,7 @@ void live_deinit(struct live *live)
     table_deinit(&live->leases);
     past_deinit(&live->ended);
     free(live->touched);
+    free(live->drain_reason);
     free(live->shown.resources);
     free(live->shown.templates);
     free(live->shown.databases);
@@ -88,8 +90,11 @@ static bool live_lines_take_host(struct live *live, const struct words_of_line *
         /* A line may come late, never early. */
         int64_t ahead = host.now.at - instant_of(line->now).at;
         live->ahead = live->has_ok && live->ahead > ahead ? live->ahead : ahead;
+        free(live->drain_reason);
+        live->drain_reason = memory_string(host.drain_reason);
         live->host = host;
         live->host.closed = NULL; /* it is the line's */
+        live->host.drain_reason = live->drain_reason;
     }
     return is_good;
 }

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "view/json.h"
+#include "view/users.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -197,6 +198,20 @@ static void add_flag(struct text *out, const char *key, bool flag)
     text_add(out, flag ? "true" : "false");
 }
 
+/* Who drains the host, since when and why. */
+static void add_drain(struct text *out, const struct status *status)
+{
+    const struct optional *uid = &status->drained_by.uid;
+    add_key(out, "drain");
+    text_add(out, "{");
+    add_instant(out, "drained_at",
+        &(struct instant){status->drained_at.is_given, (int64_t)status->drained_at.number});
+    add_instant(out, "drained_by_uid", &(struct instant){uid->is_given, (int64_t)uid->number});
+    add_string(out, "drained_by_user", uid->is_given ? user_name(uid->number) : NULL);
+    add_string(out, "drain_reason", status->drain_reason);
+    text_add(out, "}");
+}
+
 static void separate(struct text *out)
 {
     text_add(out, out->bytes[out->length - 1] == '[' ? "" : ",");
@@ -282,6 +297,7 @@ static void add_around(const struct feed *feed, const struct feed_around *around
     add_string(out, "why", around->is_connected ? NULL : around->why);
     add_string(out, "host", around->host);
     add_flag(out, "draining", status->draining);
+    add_drain(out, status);
     add_instant(out, "grace_until", &status->grace_until);
     add_key(out, "databases");
     json_add(databases_value(status), out);

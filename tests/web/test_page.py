@@ -25,7 +25,8 @@ def test_units_holders_and_queue(chromium, office):
     assert "gpu6, free" in labels and "gpu7, reserved: fan broken" in labels
     text = chromium.text()
     for words in ("its user has reached the quota", "waits for gpus as well", "5 more wait",
-                  "1 being stopped", "paused by root", "disk is being replaced", "12 / 12 held"):
+                  "1 being stopped", "by root on ares: disk is being replaced", "limit 5 (file: 20) since ",
+                  "by alice: too slow", "12 / 12 held"):
         assert words in text, words
     chromium.must_be_clean()
 

@@ -47,7 +47,9 @@
   function showNotices() {
     const notices = [];
     if (model.draining) {
-      notices.push('This host is being drained: it grants nothing.');
+      notices.push('This host is being drained' + berth.whoseText(model.drain, 'drained') +
+        (model.drain.drain_reason ? ': ' + model.drain.drain_reason : '') +
+        '. It grants nothing.');
     }
     if (model.grace !== null) {
       notices.push('berthd has restarted: for ' + berth.duration(model.left(model.grace)) +

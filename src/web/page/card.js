@@ -4,13 +4,27 @@
 
   const SHOWN_WAITERS = 4;
 
+  /* " since 02:03:11 by alice on web1": who has paused, changed or drained it; '' if that is not
+     known. */
+  berth.whoseText = function (of, what) {
+    const at = of[what + '_at'], host = of[what + '_host'];
+    const by = berth.userOf({ user: of[what + '_by_user'], uid: of[what + '_by_uid'] });
+    return (at ? ' since ' + berth.moment(at, berth.model.now()) : '') +
+      (by === '?' ? '' : ' by ' + by) + (host ? ' on ' + host : '');
+  };
+
+  /* "limit 5 (file: 20) since 02:03:11 by alice" */
+  berth.changeText = (resource) => ((resource.file_limit ?? null) === null
+    ? resource.changed.join(', ') + ' changed at runtime'
+    : 'limit ' + resource.limit + ' (file: ' + resource.file_limit + ')') +
+    berth.whoseText(resource, 'changed');
+
   /* [what, class, why] of everything unusual about a resource or a template. */
   berth.badgesOf = function (resource) {
     const badges = [];
     const add = (what, kind, why) => badges.push({ what, kind, why });
     if (resource.paused) {
-      const by = berth.userOf({ user: resource.paused_by_user, uid: resource.paused_by_uid });
-      add('paused' + (by === '?' ? '' : ' by ' + by), 'warn', resource.pause_reason);
+      add('paused' + berth.whoseText(resource, 'paused'), 'warn', resource.pause_reason);
     }
     if (resource.removed) {
       add('removed', 'warn', 'no longer defined; goes when its leases end');
@@ -30,7 +44,7 @@
         : 'waiters that lack something else'), 'calm', null);
     }
     if (resource.changed && resource.changed.length > 0) {
-      add('changed at runtime', 'calm', resource.changed.join(', '));
+      add(berth.changeText(resource), 'calm', resource.change_reason);
     }
     for (const state of ['reserved', 'draining']) {
       const n = (resource.items || []).filter((item) => item.state === state).length;

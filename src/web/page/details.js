@@ -92,13 +92,17 @@
   function resourceRows(resource) {
     const closed = (resource.items || []).filter((item) =>
       item.state === 'reserved' || item.state === 'draining');
+    const withReason = (text, reason) => text.trim() + (reason ? ': ' + reason : '');
     return [
       ['kind', resource.kind], ['scope', resource.scope], ['database', resource.database],
       ['limit', resource.limit], ['held', resource.in_use], ['free', resource.free],
       ['grantable now', resource.grantable], ['waiting', resource.waiting],
       ['cooling', resource.cooling || null], ['kept', resource.kept || null],
-      ['template', resource.template], ['changed at runtime', (resource.changed || []).join(', ')],
-      ['paused', resource.paused ? resource.pause_reason || 'yes' : null],
+      ['template', resource.template],
+      ['changed at runtime', resource.changed && resource.changed.length > 0
+        ? withReason(berth.changeText(resource), resource.change_reason) : null],
+      ['paused', resource.paused
+        ? withReason(berth.whoseText(resource, 'paused') || 'yes', resource.pause_reason) : null],
       ['out of service', closed.map((item) => berth.unitWord(resource, item.name) + ' ' +
         item.state + (item.reason ? ': ' + item.reason : '')).join('; ')],
     ];

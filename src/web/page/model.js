@@ -4,7 +4,7 @@
 
   const model = {
     loaded: false, connected: false, why: null, host: '', serial: null,
-    draining: false, grace: null, updated: 0, offset: 0,
+    draining: false, drain: {}, grace: null, updated: 0, offset: 0,
     boot: 0, // when berthd's clock began, on that of model.now()
     resources: [], templates: [], databases: [], hosts: [], gone: [], peers: [],
   };
@@ -80,7 +80,8 @@
     } else {
       replaceSome(answer);
     }
-    for (const key of ['connected', 'draining', 'databases', 'hosts', 'gone', 'host', 'peers']) {
+    for (const key of ['connected', 'draining', 'drain', 'databases', 'hosts', 'gone', 'host',
+      'peers']) {
       if (answer[key] !== undefined && answer[key] !== null) {
         model[key] = answer[key];
       }
