@@ -34,15 +34,8 @@ static void note_taken(const struct call *call, const struct lease *lease, const
     const struct actor by = call_operator(call).by;
     char id[LEASE_ID_SIZE];
     lease_id_format(id, lease->id);
-    const struct did did = {
-        .verb = command_table[call->request->command].word,
-        .resource = lease->claims[0].resource->name,
-        .target = id,
-        .by = call_actor(call),
-        .reason = reason_of(call),
-    };
     log_taken(call, lease, event);
-    history_add_did(call->server->history, &did, call->now);
+    call_record_did(call, lease->claims[0].resource->name, id);
     history_note_revoker(call->server->history, lease->id, &by, reason_of(call));
 }
 

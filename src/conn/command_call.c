@@ -8,6 +8,7 @@
 #include "conn/conn.h"
 #include "job/process.h"
 #include "record/fleet_names.h"
+#include "record/history.h"
 #include "record/lease_log.h"
 #include "record/request_log.h"
 #include "status/answer_lines.h"
@@ -62,6 +63,18 @@ struct request_log *call_log(const struct call *call, uint8_t database)
         .was = call->was,
     };
     return request_log_new(request, &asked, call->server->history);
+}
+
+void call_record_did(const struct call *call, const char *resource, const char *lease)
+{
+    const struct did did = {
+        .verb = command_table[call->request->command].word,
+        .resource = resource,
+        .target = lease,
+        .by = call_actor(call),
+        .reason = call->request->keys[KEY_INDEX_reason],
+    };
+    history_add_did(call->server->history, &did, call->now);
 }
 
 /* ---- a request that is held back for a name ---- */

@@ -38,6 +38,8 @@ bool call_awaits_name(struct call *call, uint32_t uid);
 /* What will be said about the request, which a database carries out (0: its definition's, if any);
  * NULL: nothing. */
 struct request_log *call_log(const struct call *call, uint8_t database);
+/* The history gets an entry of what it has done to that lease of this host. */
+void call_record_did(const struct call *call, const char *resource, const char *lease);
 
 /* RIGHT_RESOURCE_ADMIN (for the first argument), RIGHT_DAEMON_ADMIN and RIGHT_HISTORY are checked
  * before the function is called. RIGHT_USE and RIGHT_OWNER depend on what the function finds: it

@@ -63,7 +63,7 @@ struct core {
     core_waiter_filter *judge; /* or NULL */
     void *waiter_filter_context;
     bool draining;
-    struct decision drain_said;
+    struct decision drain_decision;
     bool drain_reported;
 };
 

@@ -32,7 +32,7 @@ struct core *core_free(struct core *core)
         assert(core->n_held == 0 && core->n_waiting == 0 && !core->cursors);
         assert(!news_is_on(&core->news));
         registry_free(core);
-        decision_set(&core->drain_said, NULL);
+        decision_clear(&core->drain_decision);
         tallies_deinit(&core->tallies);
         table_deinit(&core->leases);
         table_deinit(&core->identities);
@@ -94,16 +94,6 @@ void core_client_deinit(
 }
 
 /* ---- all at once ---- */
-
-void core_note_drain(struct core *core, const struct change *change)
-{
-    decision_set(&core->drain_said, change);
-}
-
-const struct decision *core_drain_decision(const struct core *core)
-{
-    return &core->drain_said;
-}
 
 void core_drain(struct core *core, bool draining, nanoseconds now, struct effects *effects)
 {

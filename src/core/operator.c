@@ -69,6 +69,17 @@ static bool items_differ(const struct resource *resource)
     return false;
 }
 
+/* NULL: there is none any more. */
+static void decision_set(struct decision *decision, const struct change *change)
+{
+    decision_clear(decision);
+    if (change) {
+        decision->by = change->by;
+        decision->at = change->at;
+        decision->reason = memory_string(change->reason);
+    }
+}
+
 static void set_items_changed(struct resource *resource, const struct change *change)
 {
     resource->items_changed = items_differ(resource);
@@ -160,18 +171,8 @@ static enum outcome change_reserve(
     return OUTCOME_OK;
 }
 
-void decision_set(struct decision *decision, const struct change *change)
-{
-    free(decision->reason);
-    *decision = (struct decision){.by.is_known = false};
-    if (change) {
-        decision->by = change->by;
-        decision->at = change->at;
-        decision->reason = memory_string(change->reason);
-    }
-}
-
-void pause_set(struct pause *pause, const struct change *change)
+/* NULL: there is none any more. */
+static void pause_set(struct pause *pause, const struct change *change)
 {
     decision_set(&pause->decision, change);
     pause->is_on = change;
@@ -323,4 +324,16 @@ enum outcome core_change(struct core *core, const char *name, const struct chang
         core_settle(core, now, effects);
     }
     return outcome;
+}
+
+/* ---- a drain: core_drain() ---- */
+
+void core_note_drain(struct core *core, const struct change *change)
+{
+    decision_set(&core->drain_decision, change);
+}
+
+const struct decision *core_drain_decision(const struct core *core)
+{
+    return &core->drain_decision;
 }

@@ -165,8 +165,8 @@ void registry_free_templates(struct templates *templates)
     while ((template = TAILQ_FIRST(&templates->list))) {
         TAILQ_REMOVE(&templates->list, template, link);
         table_remove(&templates->by_name, &template->by_name);
-        pause_set(&template->pause, NULL);
-        decision_set(&template->decision, NULL);
+        decision_clear(&template->pause.decision);
+        decision_clear(&template->decision);
         free(template);
     }
     table_deinit(&templates->by_name);

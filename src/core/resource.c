@@ -378,6 +378,12 @@ void resource_take_unit(struct claim *claim, struct unit *unit)
 
 /* ---- life ---- */
 
+void decision_clear(struct decision *decision)
+{
+    free(decision->reason);
+    *decision = (struct decision){.at = 0};
+}
+
 struct resource *resource_new(const char *name, const struct definition *definition)
 {
     struct resource *resource = memory_new(sizeof *resource);
@@ -406,8 +412,8 @@ void resource_free(struct resource *resource)
     bitset_deinit(&resource->free_slots);
     free(resource->units);
     definition_free(resource->remains);
-    pause_set(&resource->pause, NULL);
-    decision_set(&resource->decision, NULL);
+    decision_clear(&resource->pause.decision);
+    decision_clear(&resource->decision);
     free(resource->name);
     free(resource);
 }

@@ -132,11 +132,8 @@ uint32_t resource_available(const struct resource *resource);
 /* The pause in force: its own, or its template's; else one that is not on. */
 const struct pause *resource_pause(const struct resource *resource);
 bool resource_is_paused(const struct resource *resource);
-struct change;
-/* Takes the place of the one before; NULL: none. */
-void decision_set(struct decision *decision, const struct change *change);
-/* Takes the place of the pause before; NULL: none. */
-void pause_set(struct pause *pause, const struct change *change);
+/* Frees what it owns: it is not known. */
+void decision_clear(struct decision *decision);
 /* Whether an operator has set the limit, of the resource or of its template. */
 bool resource_limit_is_changed(const struct resource *resource);
 /* Of the change in force to the limit or the items; NULL: there is none. */

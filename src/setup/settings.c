@@ -259,7 +259,7 @@ static void record_reload(struct server *server, size_t n_changed)
     char changed[32];
     snprintf(changed, sizeof changed, "%zu definition%s", n_changed, n_changed == 1 ? "" : "s");
     const struct did did = {
-        .verb = command_table[COMMAND_reload].word,
+        .verb = "reload",
         .new = changed,
         .by = asked->is_known ? *asked : own,
         .reason = asked->is_known ? NULL : "SIGHUP",

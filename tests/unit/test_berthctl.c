@@ -543,13 +543,13 @@ static void expect_json(
     expect_parts(&out, parts, n_parts);
 }
 
-#define NOT_DRAINED                                                                                \
-    "\"drained_at\":null,\"drained_by_uid\":null,\"drained_by_user\":null,"                          \
+#define NOT_DRAINED \
+    "\"drained_at\":null,\"drained_by_uid\":null,\"drained_by_user\":null," \
     "\"drained_by_login_uid\":null,\"drained_by_login_user\":null,\"drain_reason\":null,"
 #define NOT_SINCE "\"paused_at\":null,\"paused_host\":null,"
-#define NOT_SAID                                                                                   \
-    "\"file_limit\":null,\"changed_at\":null,\"changed_by_uid\":null,\"changed_by_user\":null,"     \
-    "\"changed_by_login_uid\":null,\"changed_by_login_user\":null,\"changed_host\":null,"           \
+#define NOT_SAID \
+    "\"file_limit\":null,\"changed_at\":null,\"changed_by_uid\":null,\"changed_by_user\":null," \
+    "\"changed_by_login_uid\":null,\"changed_by_login_user\":null,\"changed_host\":null," \
     "\"change_reason\":null"
 
 Test(json, whole)
