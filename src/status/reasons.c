@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { SENTENCE_BYTES = 1200 }; /* encoded, it can be three times as long */
 
@@ -153,8 +154,13 @@ void drain_write(
     };
     name_user(&said.by, viewer);
     name_user(&said.login, viewer);
+    struct text how = TEXT_INIT;
+    add_said(&how, &said, wall);
     text_add(out, "this host is being drained");
-    add_said(out, &said, wall);
+    if (how.length > 0) {
+        text_add_format(out, " (%s)", how.bytes + strspn(how.bytes, " :"));
+    }
+    text_deinit(&how);
 }
 
 /* "the limit of etl, 20 in the file, was set to 5 4m ago by root: too slow" */

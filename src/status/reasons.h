@@ -47,7 +47,7 @@ void party_write(struct text *out, const struct status_lease *lease);
 void pause_write(struct text *out, const struct status_resource *line, uint64_t wall);
 /* Looks the names up of who has paused and changed it. */
 void said_name_users(struct status_resource *line, const struct viewer *viewer);
-/* Adds "this host is being drained 4m ago by root (ada): new disks", as above. */
+/* Adds "this host is being drained (4m ago by root (ada): new disks)", as above. */
 void drain_write(
     struct text *out, const struct decision *said, const struct viewer *viewer, uint64_t wall);
 

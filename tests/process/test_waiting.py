@@ -46,7 +46,8 @@ BEFORE = {
 def without_particulars(text):
     """Without pids, users, ages and leases, and whatever the columns' widths are."""
     text = re.sub(r"pid \d+ \(([\w.]+), \w+(: [^)]*)?\) for [\dhms]+", r"pid PID (\1, USER\2) for AGE", text)
-    text = re.sub(r"paused by [\w.]+( \(\w+\))?", "paused by USER", text)
+    text = re.sub(r"(paused|since \S+|ago) by [\w.]+( \(\w+\))?", r"\1 by USER", text)
+    text = re.sub(r"since [\d:]+", "since TIME", re.sub(r"\b\d\w* ago", "SOME TIME ago", text))
     text = re.sub(r"^( +(?:held +(?:slots?|item) \S+|#\d+ +wants \d+)) +\S+ +\d+ +\w+ ", r"\1 AGE PID USER ", text,
                   flags=re.M)
     return re.sub(r"\b1k\w{9}\b", "LEASE", text).split()
