@@ -65,9 +65,8 @@ static const bool is_for_jobs[N_COMMANDS] = {
 
 static void log_if_it_changes_something(const struct call *call, bool refused)
 {
-    struct request_log *log = call->is_logged_later ? NULL : call_log(call, 0);
-    if (log) {
-        request_log_end(log, !refused, refused ? ": refused" : "");
+    if (!call->is_logged_later && call_is_operators(call)) {
+        request_log_end(call_log(call, 0), !refused, refused ? ": refused" : "");
     }
 }
 

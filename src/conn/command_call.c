@@ -47,8 +47,7 @@ void call_init_asker(struct call *call, struct asker *asker)
 struct request_log *call_log(const struct call *call, uint8_t database)
 {
     const struct request *request = call->request;
-    bool is_owners = command_table[request->command].right == RIGHT_OWNER;
-    if (!request_is_operators(request) || (is_owners && database == 0)) {
+    if (!call_is_operators(call) && (database == 0 || !request_is_recorded(request))) {
         return NULL;
     }
     const struct definition *definition = database == 0 && request->n_arguments > 0

@@ -35,6 +35,12 @@ void call_init_asker(struct call *call, struct asker *asker);
 /* Whether the user's name is still being looked up: then the request is held back, and carried out
  * again when that has ended, or after 4 s. The function has done nothing yet, and just returns. */
 bool call_awaits_name(struct call *call, uint32_t uid);
+static inline bool call_is_operators(const struct call *call)
+{
+    enum right right = command_table[call->request->command].right;
+    return right == RIGHT_RESOURCE_ADMIN || right == RIGHT_DAEMON_ADMIN;
+}
+
 /* What will be said about the request, which a database carries out (0: its definition's, if any);
  * NULL: nothing. */
 struct request_log *call_log(const struct call *call, uint8_t database);

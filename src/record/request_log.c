@@ -47,11 +47,9 @@ struct request_log {
     char *reason; /* that it gives */
 };
 
-bool request_is_operators(const struct request *request)
+bool request_is_recorded(const struct request *request)
 {
-    enum right right = command_table[request->command].right;
-    return right == RIGHT_RESOURCE_ADMIN || right == RIGHT_DAEMON_ADMIN ||
-        rows[request->command].is_recorded;
+    return rows[request->command].is_recorded;
 }
 
 struct request_log *request_log_new(

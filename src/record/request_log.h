@@ -17,9 +17,9 @@ struct request_asked {
     const char *was; /* what it changes, before; or NULL */
 };
 
-/* Whether the request is one that is logged, or of which the history has an entry; if it is about a
- * lease of this host, what takes it away says so. */
-bool request_is_operators(const struct request *request);
+/* Whether the history gets an entry of the request; about a lease of this host, from what takes it
+ * away. */
+bool request_is_recorded(const struct request *request);
 /* Keeps nothing of the request. */
 struct request_log *request_log_new(
     const struct request *request, const struct request_asked *asked, struct history *history);
