@@ -371,7 +371,7 @@ static bool is_of_operators(const char *word)
 {
     static const enum command_index of_everybody[] = {COMMAND_status, COMMAND_wait, COMMAND_why,
         COMMAND_history, COMMAND_hosts, COMMAND_watch, COMMAND_revoke, COMMAND_drop,
-        COMMAND_metrics};
+        COMMAND_move, COMMAND_metrics};
     bool is_found = false;
     for (size_t i = 0; i < sizeof of_everybody / sizeof of_everybody[0]; i++) {
         is_found = is_found || strcmp(word, command_table[of_everybody[i]].word) == 0;

@@ -450,7 +450,7 @@ static void revoke_or_drop(
     uint64_t id;
     const char *word = call->request->arguments[0];
     if (strchr(word, '/') && !remote_is_local(call->server, word, &id)) {
-        remote_revoke_or_drop(call);
+        remote_take(call);
         return;
     }
     struct lease *lease = find_by_id(call);

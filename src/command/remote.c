@@ -180,7 +180,12 @@ void remote_look_up(struct call *call, const char *key,
     asking_begin(call, &elsewhere->asking);
 }
 
-/* ---- revoke, drop ---- */
+/* ---- revoke, drop, move ---- */
+
+void answer_held(struct text *out, const char *lease)
+{
+    answer_error_saying(out, CODE_KIND, "%s: it is held already, and waits for nothing", lease);
+}
 
 /* The lease's database is not known: one after the other is asked. */
 static bool taking_done(struct conn *conn, struct remote *remote, struct session_result *result)
@@ -188,6 +193,10 @@ static bool taking_done(struct conn *conn, struct remote *remote, struct session
     unsigned *was_downp = &remote->number; /* one that could not be asked; 0: none */
     if (result->outcome == OUTCOME_OK) {
         return remote_answer(conn, remote->database, result);
+    }
+    if (result->outcome == OUTCOME_KIND) {
+        answer_held(conn_answers(conn), remote->words[1]);
+        return true;
     }
     if (result->outcome != OUTCOME_UNKNOWN) {
         *was_downp = remote->database;
@@ -233,15 +242,32 @@ static void log_asked(const struct call *call, const char *word, const char *key
 {
     const char *reason = call->request->keys[KEY_INDEX_reason];
     struct log_subject subject = {
-        .event = word[0] == 'r' ? "revoked" : "dropped", .asker = call_operator(call)};
+        .event = word[0] == 'r' ? "revoked"
+            : word[0] == 'd'    ? "dropped"
+                                : "moved",
+        .asker = call_operator(call),
+    };
     log_escape(subject.lease, sizeof subject.lease, key);
     log_message_on(LOG_LEVEL_INFO, &subject, "%s %s (of another host): asked by %s%s%s", word, key,
         log_subject_asker(&subject.asker).text, reason ? ": " : "", reason ? reason : "");
 }
 
-void remote_revoke_or_drop(struct call *call)
+/* `database`: the first one to be asked. */
+static void ask_about(struct call *call, const char *key, uint8_t database)
 {
-    const char *word = command_table[call->request->command].word;
+    const struct request *request = call->request;
+    const char *word = command_table[request->command].word;
+    const char *where = request->n_arguments > 1 ? request->arguments[1] : "";
+    char by[ACTOR_SIZE], reason[ENCODED_SIZE];
+    const struct actor by_whom = call_actor(call);
+    actor_format(by, &by_whom);
+    remote_encode(reason, request->keys[KEY_INDEX_reason]);
+    const char *const words[] = {word, key, where, reason, by};
+    remote_ask(call, database, 5, words, taking_done);
+}
+
+void remote_take(struct call *call)
+{
     const char *key = call->request->arguments[0];
     uint64_t id;
     if (!fleet_key_parse(key, &id)) {
@@ -251,14 +277,17 @@ void remote_revoke_or_drop(struct call *call)
     } else if (call->server->databases.n == 0) {
         call_refuse_unknown_lease(call);
     } else {
-        char by[ACTOR_SIZE], reason[ENCODED_SIZE];
-        const struct actor by_whom = call_actor(call);
-        actor_format(by, &by_whom);
-        remote_encode(reason, call->request->keys[KEY_INDEX_reason]);
-        log_asked(call, word, key);
-        const char *const words[] = {word, key, "", reason, by};
-        remote_ask(call, 1, 5, words, taking_done);
+        log_asked(call, command_table[call->request->command].word, key);
+        ask_about(call, key, 1);
     }
+}
+
+void remote_move_own(struct call *call, const struct lease *lease)
+{
+    char key[SESSION_ID_SIZE + LEASE_ID_SIZE], id[LEASE_ID_SIZE];
+    lease_id_format(id, lease->id);
+    snprintf(key, sizeof key, "%s/%s", fleet_session_id(call->server->fleet, lease->database), id);
+    ask_about(call, key, lease->database);
 }
 
 /* ---- release ---- */

@@ -65,8 +65,12 @@ struct elsewhere {
 void remote_look_up(struct call *call, const char *key,
     void (*answer)(struct conn *conn, const struct elsewhere *elsewhere, struct text *out));
 
-/* `revoke` and `drop` of SESSION/ID: for admins of the daemon. */
-void remote_revoke_or_drop(struct call *call);
+/* `revoke`, `drop` and `move` of SESSION/ID: for admins of the daemon. */
+void remote_take(struct call *call);
+/* `move` of a lease of this host in fleet scope. */
+void remote_move_own(struct call *call, const struct lease *lease);
+/* The refusal of a `move`. */
+void answer_held(struct text *out, const char *lease);
 /* `release NAME` by an identity or an item (the other is NULL), which no lease on this host
  * matches. NAME is of fleet scope. */
 void remote_release(struct call *call, const char *holder, const char *item);

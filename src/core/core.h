@@ -5,10 +5,10 @@
  * Guarantees kept here: never over the limit, in order, all or nothing, bounded per uid, tokens
  * only grow.
  *
- * Order: every queue has the same order, (bigger priority, smaller ticket). doc/ordering.md says
- * who goes next, and what is kept for requests for several resources. A waiter that cannot go for a
- * reason outside the queue (its user's quota; one of its resources is paused or closed) is set
- * aside and delays nobody; its place counts again when the reason is gone. */
+ * Order: every queue has the same order, that of base/ticket.h. doc/ordering.md says who goes next,
+ * and what is kept for requests for several resources. A waiter that cannot go for a reason outside
+ * the queue (its user's quota; one of its resources is paused or closed) is set aside and delays
+ * nobody; its place counts again when the reason is gone. */
 #pragma once
 
 #include "base/metrics.h"
@@ -105,6 +105,10 @@ void core_revoke(struct core *core, struct lease *lease, enum outcome why, const
 /* Whether core_revoke() would end the wait, begin the stop or stop the job harder. If not, that
  * stop is somebody else's already. Not for OUTCOME_DROPPED. */
 bool core_would_stop(const struct lease *lease, enum outcome why);
+/* An operator moves a waiting lease of host scope in all its queues: before all that wait now,
+ * whatever their priority, or as if it had just asked. */
+void core_move(struct core *core, struct lease *lease, bool is_first, nanoseconds now,
+    struct effects *effects);
 /* The words for the stop of a lease that is being revoked; or NULL. */
 const char *lease_stop_reason(const struct lease *lease);
 

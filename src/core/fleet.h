@@ -21,6 +21,9 @@ bool core_fleet_granted(struct core *core, struct lease *lease, uint64_t ticket,
  * denied. */
 void core_fleet_waits(struct core *core, struct lease *lease, uint64_t ticket, uint32_t position,
     struct effects *effects);
+/* The same after an operator has moved it: perhaps back. */
+void core_fleet_moved(struct core *core, struct lease *lease, uint64_t ticket, uint32_t position,
+    struct effects *effects);
 /* The database refuses the lease: if it waits, it is denied. */
 void core_fleet_refused(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects);

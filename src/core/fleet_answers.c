@@ -3,6 +3,7 @@
 #include "core/fleet.h"
 
 #include "base/memory.h"
+#include "base/ticket.h"
 #include "core/internal.h"
 #include "core/queue.h"
 
@@ -47,6 +48,9 @@ static int compare_waiters(const void *a, const void *b)
     uint64_t none = UINT64_MAX; /* comes last */
     uint64_t ticket_of_x = x->ticket != 0 ? x->ticket : none;
     uint64_t ticket_of_y = y->ticket != 0 ? y->ticket : none;
+    if (ticket_is_first(x->ticket) != ticket_is_first(y->ticket)) {
+        return ticket_is_first(x->ticket) ? -1 : 1;
+    }
     return ticket_of_x != ticket_of_y ? compare_numbers(ticket_of_x, ticket_of_y)
                                       : compare_numbers(x->id, y->id);
 }
@@ -236,6 +240,13 @@ void core_fleet_waits(struct core *core, struct lease *lease, uint64_t ticket, u
     if (is_news) {
         effects_append(effects, EFFECT_PLACE, lease, lease_real_client(lease), OUTCOME_OK);
     }
+}
+
+void core_fleet_moved(struct core *core, struct lease *lease, uint64_t ticket, uint32_t position,
+    struct effects *effects)
+{
+    lease->position = 0; /* any place is news */
+    core_fleet_waits(core, lease, ticket, position, effects);
 }
 
 void core_fleet_refused(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,

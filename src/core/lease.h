@@ -126,7 +126,7 @@ struct tenant {
 };
 
 struct lease {
-    uint64_t id; /* also the ticket in host scope */
+    uint64_t id; /* in host scope also the ticket, unless it was moved */
     struct client *client; /* whose list has it; NULL once ended */
     union {
         struct { /* while it lives */
@@ -187,7 +187,7 @@ struct lease {
     void *origin;
     void *entry; /* fleet scope: its session's */
 
-    uint64_t ticket; /* fleet scope: ticket; 0: none yet */
+    uint64_t ticket; /* 0: none yet; in host scope only once it was moved (base/ticket.h) */
     struct tenant *tenant; /* fleet scope, once linked; else NULL */
     uint64_t news_serial; /* its newest entry in the news; 0: none */
     char *kept; /* what a later version has written, to be written again; or NULL; owned */

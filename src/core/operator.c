@@ -1,5 +1,6 @@
 /* operator.c - what operators change at runtime: limit, items, reservations, pause. */
 #include "base/memory.h"
+#include "base/ticket.h"
 #include "core/internal.h"
 #include "core/queue.h"
 
@@ -336,4 +337,13 @@ void core_note_drain(struct core *core, const struct change *change)
 const struct decision *core_drain_decision(const struct core *core)
 {
     return &core->drain_decision;
+}
+
+void core_move(struct core *core, struct lease *lease, bool is_first, nanoseconds now,
+    struct effects *effects)
+{
+    uint64_t number = ++core->last_id;
+    queue_move(core, lease, is_first ? ticket_of_first(number) : number);
+    effects_change(effects, lease);
+    core_settle(core, now, effects);
 }

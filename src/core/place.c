@@ -1,13 +1,15 @@
 #include "core/place.h"
 
+#include "base/ticket.h"
 #include "core/internal.h"
 #include "core/quota.h"
 
 void place_insert(struct sorted_set *order, struct sorted_set_node *node, const struct lease *lease,
     uint32_t weight)
 {
-    sorted_set_insert_weighted(order, node,
-        (uint64_t)(INT64_C(0x7fffffff) - lease->attributes.priority), lease->id, weight);
+    int64_t priority = ticket_priority(lease->ticket, lease->attributes.priority);
+    sorted_set_insert_weighted(order, node, (uint64_t)(INT32_MAX - priority),
+        lease->ticket != 0 ? lease->ticket : lease->id, weight);
 }
 
 static struct sorted_set *set_of(struct resource *resource, enum standing standing)

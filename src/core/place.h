@@ -1,5 +1,5 @@
 /* place.h - each resource's ordered sets of waiters (queued, aside, kept for), all in the one order
- * (bigger priority, smaller ticket), and which waiters to look at after a change there. */
+ * (base/ticket.h), and which waiters to look at after a change there. */
 #pragma once
 
 #include "base/memory.h"

@@ -102,19 +102,10 @@ static void let_in_from_lanes(struct core *core)
 
 /* ---- entering and leaving ---- */
 
-void queue_enter(struct core *core, struct lease *lease, nanoseconds until)
+/* The lease stands aside everywhere at first. */
+static void enter_line(struct core *core, struct lease *lease)
 {
-    struct waiting *waiting =
-        memory_new(sizeof *waiting + lease->n_claims * sizeof waiting->places[0]);
-    lease->waiting = waiting;
-    waiting->lease = lease;
-    waiting->aside = true;
-    waiting->road = road_new(lease);
-    core->n_waiting++;
-    if (until != NEVER) {
-        sorted_set_insert(
-            &core->wait_timers, &waiting->timer, (uint64_t)until, ++core->timer_serial);
-    }
+    lease->waiting->aside = true;
     for (size_t i = 0; i < lease->n_claims; i++) {
         place_enter(&lease->claims[i]);
     }
@@ -123,11 +114,9 @@ void queue_enter(struct core *core, struct lease *lease, nanoseconds until)
     let_in_from_lanes(core);
 }
 
-void queue_leave(struct core *core, struct lease *lease)
+static void leave_line(struct core *core, struct lease *lease)
 {
     struct waiting *waiting = lease->waiting;
-    core->n_waiting--;
-    sorted_set_discard(&core->wait_timers, &waiting->timer);
     if (waiting->road) {
         keep_drop(core, lease);
     }
@@ -137,10 +126,40 @@ void queue_leave(struct core *core, struct lease *lease)
     for (size_t i = 0; i < lease->n_claims; i++) {
         place_leave(core, &lease->claims[i]);
     }
+}
+
+void queue_enter(struct core *core, struct lease *lease, nanoseconds until)
+{
+    struct waiting *waiting =
+        memory_new(sizeof *waiting + lease->n_claims * sizeof waiting->places[0]);
+    lease->waiting = waiting;
+    waiting->lease = lease;
+    waiting->road = road_new(lease);
+    core->n_waiting++;
+    if (until != NEVER) {
+        sorted_set_insert(
+            &core->wait_timers, &waiting->timer, (uint64_t)until, ++core->timer_serial);
+    }
+    enter_line(core, lease);
+}
+
+void queue_leave(struct core *core, struct lease *lease)
+{
+    struct waiting *waiting = lease->waiting;
+    core->n_waiting--;
+    sorted_set_discard(&core->wait_timers, &waiting->timer);
+    leave_line(core, lease);
     charge_give_back(&waiting->charge, &core->accounts);
     free(waiting->road);
     free(waiting);
     lease->waiting = NULL;
+}
+
+void queue_move(struct core *core, struct lease *lease, uint64_t ticket)
+{
+    leave_line(core, lease);
+    lease->ticket = ticket;
+    enter_line(core, lease);
 }
 
 /* ---- holding ---- */

@@ -21,6 +21,8 @@
 void queue_enter(struct core *core, struct lease *lease, nanoseconds until);
 /* Undoes queue_enter(), for whatever reason; frees lease->waiting. */
 void queue_leave(struct core *core, struct lease *lease);
+/* The waiting lease gets that ticket, and what is kept for it goes to others. */
+void queue_move(struct core *core, struct lease *lease, uint64_t ticket);
 
 /* Grants to a lease that is in no queue if it may go now and nobody waits for any of its resources:
  * as queue_enter() and queue_try() would, at a third of the cost. Appends no effect about it. */

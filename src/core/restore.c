@@ -1,6 +1,7 @@
 /* restore.c - makes leases again: from their records or, when these are lost, from what their
  * clients say, which is checked like an acquire. */
 #include "base/memory.h"
+#include "base/ticket.h"
 #include "core/internal.h"
 #include "core/queue.h"
 
@@ -181,6 +182,9 @@ static void raise_numbers(struct core *core, const struct saved_lease *saved)
     if (saved->id > core->last_id) {
         core->last_id = saved->id;
         core->first_id = saved->id + 1;
+    }
+    if (saved->database == 0 && ticket_number(saved->ticket) > core->last_id) {
+        core->last_id = ticket_number(saved->ticket);
     }
     for (size_t i = 0; i < saved->n_claims; i++) {
         raise_token(core, saved->database, saved->claims[i].token);

@@ -34,7 +34,7 @@ struct saved_lease {
     nanoseconds ttl; /* BOUND_TIME */
     enum outcome stopping; /* OUTCOME_OK, or why (fleet scope: also LOST, DEADLINE) */
     const char *stop_reason; /* with .stopping: an operator's words; or NULL */
-    uint64_t ticket; /* fleet scope; 0: none */
+    uint64_t ticket; /* as of a lease */
     uint8_t database; /* 0: host scope */
     bool wants_now; /* fleet scope, waiting: it does not want to wait, and had no answer yet */
     bool is_away; /* waiting: its client had been stopped */

@@ -265,9 +265,10 @@ static const char *const fleet_event_words[N_FLEET_EVENTS] = {
     [FLEET_REVOKE] = "revoke",
     [FLEET_DROP] = "drop",
     [FLEET_RELEASE] = "release",
+    [FLEET_MOVED] = "moved",
 };
 
-/* "ID TICKET CLAIMS" of a grant, "ID" of a loss, else "ID UID[ LOGIN]|REASON" */
+/* "ID TICKET CLAIMS" of a grant, "ID TICKET POSITION" of a move, "ID" of a loss, else "ID UID[ LOGIN]|REASON" */
 static bool read_event_arguments(const char *text, struct fleet_event *event)
 {
     char word[24];
@@ -275,7 +276,7 @@ static bool read_event_arguments(const char *text, struct fleet_event *event)
         return false;
     }
     event->text = text;
-    if (event->kind != FLEET_GRANTED) {
+    if (event->kind != FLEET_GRANTED && event->kind != FLEET_MOVED) {
         return event->kind != FLEET_LOST || *text == '\0';
     }
     if (!word_take(&event->text, word, sizeof word)) {

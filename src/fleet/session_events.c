@@ -95,6 +95,16 @@ static void take_away(struct session *session, struct lease *lease, const struct
     free(words);
 }
 
+static void take_move(struct session *session, struct lease *lease, const struct fleet_event *event)
+{
+    uint64_t number;
+    if (number_parse(event->text, UINT32_MAX, &number)) {
+        session_note_numbers(session, 0, event->ticket);
+        core_fleet_moved(
+            session->core, lease, event->ticket, (uint32_t)number, session->effects);
+    }
+}
+
 static void take_of_lease(struct session *session, const struct fleet_event *event)
 {
     struct entry *entry = entry_find(session, event->id);
@@ -105,6 +115,8 @@ static void take_of_lease(struct session *session, const struct fleet_event *eve
         entry_release_orphan(session, event->id);
     } else if (event->kind == FLEET_LOST && entry) {
         entry_lost(session, entry);
+    } else if (event->kind == FLEET_MOVED && lease) {
+        take_move(session, lease, event);
     } else if (lease && event->kind != FLEET_GRANTED && event->kind != FLEET_LOST) {
         take_away(session, lease, event);
     }
@@ -119,7 +131,9 @@ static void take_event(struct session *session, uint64_t number, const char *tex
     if (wrong) {
         session_say(session, "%s: %.200s", wrong, text);
     } else if (event.kind != FLEET_UNKNOWN &&
-        !(is_older_than_listing && (event.kind == FLEET_GRANTED || event.kind == FLEET_LOST))) {
+        !(is_older_than_listing &&
+            (event.kind == FLEET_GRANTED || event.kind == FLEET_LOST ||
+                event.kind == FLEET_MOVED))) {
         take_of_lease(session, &event);
     }
 }

@@ -1,6 +1,8 @@
 /* session_state.c - what all parts of a session tell it, and ask. */
 #include "fleet/session_internal.h"
 
+#include "base/ticket.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +86,7 @@ void number_raise(uint64_t *numberp, uint64_t to)
 void session_note_numbers(struct session *session, uint64_t token, uint64_t ticket)
 {
     number_raise(&session->tenure.highest_token, token);
-    number_raise(&session->tenure.highest_ticket, ticket);
+    number_raise(&session->tenure.highest_ticket, ticket_number(ticket));
     session->tenure.is_changed |= session->reached.sequence > session->reached.written_sequence ||
         session->reached.event > session->reached.written_event;
 }

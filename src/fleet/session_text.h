@@ -123,6 +123,7 @@ enum event_kind {
     FLEET_REVOKE,
     FLEET_DROP,
     FLEET_RELEASE,
+    FLEET_MOVED,
     N_FLEET_EVENTS,
     FLEET_UNKNOWN = N_FLEET_EVENTS, /* a newer berthd's: taken and ignored */
 };
@@ -130,8 +131,8 @@ enum event_kind {
 struct fleet_event {
     enum event_kind kind;
     uint64_t id; /* the lease's */
-    uint64_t ticket; /* GRANTED */
-    /* GRANTED: the claims. REVOKE, DROP, RELEASE: "BY|REASON", who wants that, and an operator's
+    uint64_t ticket; /* GRANTED, MOVED */
+    /* GRANTED: the claims. MOVED: the position. REVOKE, DROP, RELEASE: "BY|REASON", who wants that, and an operator's
      * words, encoded; either may be "". */
     const char *text;
 };

@@ -102,7 +102,8 @@ static void fill_waiter(struct lease_row *row, const struct claim *claim)
     struct status_lease *line = &row->line;
     enum standing standing = claim_place(claim)->standing;
     line->position = lease->position;
-    line->ticket.number = lease->database != 0 ? lease->ticket : lease->id;
+    bool is_own = lease->ticket == 0 && lease->database == 0;
+    line->ticket.number = is_own ? lease->id : lease->ticket;
     line->ticket.is_given = line->ticket.number != 0;
     line->wants = claim->count;
     line->priority = lease->attributes.priority;

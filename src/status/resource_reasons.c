@@ -1,5 +1,6 @@
 #include "status/resource_reasons.h"
 
+#include "base/ticket.h"
 #include "core/preview.h"
 #include "core/usage.h"
 
@@ -192,7 +193,8 @@ static bool is_ahead(const struct subject *subject)
     const struct lease_row *lease = &subject->lease;
     return subject->claim ? lease->own != subject->claim->lease
         : subject->key    ? strcmp(lease->line.id, subject->key) != 0
-                          : subject->row.listed || lease->line.priority >= 0;
+                          : subject->row.listed ||
+            ticket_priority(lease->line.ticket.number, lease->line.priority) >= 0;
 }
 
 /* What is kept is not free; of a lease on several resources the others are not known. */

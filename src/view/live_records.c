@@ -1,6 +1,7 @@
 /* live_records.c - what the copy has: resources, templates and databases, found by name, in order;
  * and leases, found by name and resource, in lists by order. */
 #include "base/memory.h"
+#include "base/ticket.h"
 #include "view/live_internal.h"
 
 #include <stdlib.h>
@@ -181,13 +182,18 @@ static uint64_t ticket_of(const struct live_lease *lease)
     return lease->shown.ticket.is_given ? lease->shown.ticket.number : UINT64_MAX;
 }
 
+static int64_t priority_of(const struct live_lease *lease)
+{
+    return ticket_priority(lease->shown.ticket.number, lease->shown.priority);
+}
+
 static bool is_before(const struct live_lease *a, const struct live_lease *b)
 {
     if (a->state != b->state) {
         return a->state == LIVE_HOLDS;
     }
-    if (a->state == LIVE_WAITS && a->shown.priority != b->shown.priority) {
-        return a->shown.priority > b->shown.priority;
+    if (a->state == LIVE_WAITS && priority_of(a) != priority_of(b)) {
+        return priority_of(a) > priority_of(b);
     }
     if (a->state == LIVE_WAITS && ticket_of(a) != ticket_of(b)) {
         return ticket_of(a) < ticket_of(b);

@@ -513,6 +513,18 @@ function others.revoke()
 end
 others.drop = others.revoke
 
+function others.move()
+    local lease = load_lease(NAME)
+    if not lease then
+        return refused('unknown')
+    elseif lease.state == 'H' then
+        return refused('kind')
+    end
+    made.turns.move(lease, WORD == 'first')
+    emit(lease.session, format('moved %s %s %d', lease.id, text_of(lease.ticket), position_of(lease)))
+    return finish('ok')
+end
+
 function others.found()
     return made.first_grace.found()
 end

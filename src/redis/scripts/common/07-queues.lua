@@ -3,7 +3,8 @@
 local function order_text(lease)
     local order = lease.order
     if not order then
-        order = format('%05d %016.0f %s', 50000 - lease.priority, lease.ticket, lease.key)
+        local before_all = lease.ticket > MAX_CREDIBLE -- an operator has moved it
+        order = format('%05d %016.0f %s', before_all and 0 or 50000 - lease.priority, lease.ticket, lease.key)
         lease.order = order
     end
     return order

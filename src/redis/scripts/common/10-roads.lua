@@ -301,23 +301,27 @@ function make.roads()
         end
     end
 
+    function roads.keep_nothing(lease)
+        roads.mark_all_dirty(lease)
+        keep_only(lease, 0)
+        lease.road.ends = 0
+        write_lease(lease)
+        roads.free_kept(lease, lease.claims) -- what the record does not say was left by a broken-off script
+        call('ZREM', KEEPING, lease.key)
+    end
+
     local function let_go(lease, is_forced)
         local road = lease.road
         note_move()
-        roads.mark_all_dirty(lease)
-        keep_only(lease, 0)
         if road.station > 0 then
             move_on_road(road, road.station, 1)
         end
-        road.ends = 0
         if is_forced then
             road.forced = road.forced + 1
         else
             road.forced, road.let_go = 0, min(road.let_go + 1, MAX_DOUBLINGS)
         end
-        write_lease(lease)
-        roads.free_kept(lease, lease.claims) -- what the record does not say was left by a broken-off script
-        call('ZREM', KEEPING, lease.key)
+        roads.keep_nothing(lease)
     end
 
     function roads.step_aside(lease, why, name)
