@@ -93,6 +93,21 @@ static void check_holders(const struct resource *resource)
     REQUIRE(held == resource->n_in_state[UNIT_HELD]);
 }
 
+/* Those that an operator has moved before all have tickets above all others. */
+static bool stands_before(const struct lease *a, const struct lease *b)
+{
+    uint64_t ticket_of_a = a->ticket != 0 && a->database == 0 ? a->ticket : a->id;
+    uint64_t ticket_of_b = b->ticket != 0 && b->database == 0 ? b->ticket : b->id;
+    bool is_first = a->database == 0 && ticket_of_a >> 52 != 0;
+    bool is_other_first = b->database == 0 && ticket_of_b >> 52 != 0;
+    if (is_first != is_other_first) {
+        return is_first;
+    }
+    bool by_priority = a->attributes.priority != b->attributes.priority && !is_first;
+    return by_priority ? a->attributes.priority > b->attributes.priority
+                       : ticket_of_a < ticket_of_b;
+}
+
 static void check_set(const struct sorted_set *order, enum standing standing)
 {
     const struct lease *before = NULL;
@@ -103,8 +118,7 @@ static void check_set(const struct sorted_set *order, enum standing standing)
         const struct lease *lease = place->claim->lease;
         REQUIRE(lease->state == LEASE_WAITING && place->standing == standing);
         REQUIRE(claim_place(place->claim) == place);
-        REQUIRE(!before || before->attributes.priority > lease->attributes.priority ||
-            (before->attributes.priority == lease->attributes.priority && before->id < lease->id));
+        REQUIRE(!before || stands_before(before, lease));
         REQUIRE(sorted_set_sum_below(order, node->major, node->minor) == sum);
         sum += standing == STANDS_KEEPING ? place->claim->count : 0;
         before = lease;

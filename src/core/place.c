@@ -7,9 +7,10 @@
 void place_insert(struct sorted_set *order, struct sorted_set_node *node, const struct lease *lease,
     uint32_t weight)
 {
-    int64_t priority = ticket_priority(lease->ticket, lease->attributes.priority);
-    sorted_set_insert_weighted(order, node, (uint64_t)(INT32_MAX - priority),
-        lease->ticket != 0 ? lease->ticket : lease->id, weight);
+    bool is_moved = lease->ticket != 0 && lease->database == 0; /* else a database has the order */
+    uint64_t ticket = is_moved ? lease->ticket : lease->id;
+    int64_t priority = ticket_priority(is_moved ? ticket : 0, lease->attributes.priority);
+    sorted_set_insert_weighted(order, node, (uint64_t)(INT32_MAX - priority), ticket, weight);
 }
 
 static struct sorted_set *set_of(struct resource *resource, enum standing standing)

@@ -354,6 +354,14 @@ static void do_to_lease(struct simulation *simulation, const struct operation *o
     lease_operations[operation->kind].model(simulation->model, operation->lease);
 }
 
+static void do_move(struct simulation *simulation, const struct operation *operation)
+{
+    core_move(simulation->core, find_lease(simulation, operation->lease), operation->is_first,
+        operation->now, &simulation->effects);
+    take_effects(simulation);
+    model_move(simulation->model, operation->lease, operation->is_first);
+}
+
 static void do_renew(struct simulation *simulation, const struct operation *operation)
 {
     simulation->trace.outcome =
@@ -388,6 +396,7 @@ static void (*const operations[])(struct simulation *, const struct operation *)
     [OPERATION_REVOKE] = do_to_lease,
     [OPERATION_WITHDRAW] = do_to_lease,
     [OPERATION_DROP] = do_to_lease,
+    [OPERATION_MOVE] = do_move,
     [OPERATION_RENEW] = do_renew,
     [OPERATION_BIND] = do_bind,
     [OPERATION_RESTART] = do_restart,

@@ -148,6 +148,8 @@ struct model_lease {
     uint64_t linked; /* a number of `moment`: since when it has been that client's */
     uint32_t uid, holder, once;
     int32_t priority;
+    uint64_t moved; /* when an operator did: a number among the ids; 0: never */
+    bool is_first; /* moved before all, not behind those of its priority */
     uint64_t parent;
     bool held, aside, blocked;
     bool has_waited;
@@ -417,6 +419,8 @@ bool model_step(const struct model *model, struct model_lease *lease);
 /* model_queue.c: who goes next */
 struct model_lease *model_lease_make(struct model *model);
 void model_lease_enter(struct model *model, struct model_lease *lease);
+/* An operator moves it. */
+void model_move(struct model *model, uint64_t lease, bool is_first);
 /* Frees it; gives its units back if it held any. `why` is counted; OUTCOME_OK is not. */
 void model_lease_leave(struct model *model, struct model_lease *lease, enum outcome why);
 /* The same; its client is told. */

@@ -141,16 +141,25 @@ struct model_lease *model_lease_make(struct model *model)
 
 static bool goes_first(const struct model_lease *a, const struct model_lease *b)
 {
-    return a->priority != b->priority ? a->priority > b->priority : a->id < b->id;
+    uint64_t turn_of_a = a->moved ? a->moved : a->id, turn_of_b = b->moved ? b->moved : b->id;
+    if (a->is_first || b->is_first) {
+        return a->is_first && (!b->is_first || turn_of_a > turn_of_b);
+    }
+    return a->priority != b->priority ? a->priority > b->priority : turn_of_a < turn_of_b;
 }
 
-void model_lease_enter(struct model *model, struct model_lease *lease)
+static void insert(struct model *model, struct model_lease *lease)
 {
     size_t i = model->n_waiters++;
     for (; i > 0 && goes_first(lease, model->waiters[i - 1]); i--) {
         model->waiters[i] = model->waiters[i - 1];
     }
     model->waiters[i] = lease;
+}
+
+void model_lease_enter(struct model *model, struct model_lease *lease)
+{
+    insert(model, lease);
     model_road_begin(lease);
     lease->aside = true;
 }
@@ -326,4 +335,16 @@ size_t model_n_held(const struct model *model)
         n += model->leases[i]->held;
     }
     return n;
+}
+
+void model_move(struct model *model, uint64_t id, bool is_first)
+{
+    struct model_lease *lease = model_find_lease(model, id);
+    model->moment++;
+    lease->moved = ++model->last_id;
+    lease->is_first = is_first;
+    list_remove(model->waiters, &model->n_waiters, lease);
+    model_set_aside(lease);
+    insert(model, lease);
+    model_settle(model);
 }

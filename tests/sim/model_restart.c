@@ -177,6 +177,7 @@ void model_restore(struct model *model, uint64_t id)
         outcome = restore_claim(model, &past, &past.lease, i);
     }
     raise_numbers(model, id);
+    model->last_id = past.lease.moved > model->last_id ? past.lease.moved : model->last_id;
     for (size_t i = 0; past.lease.held && i < past.lease.n_claims; i++) {
         raise_tokens(model, past.lease.claims[i].token);
     }

@@ -243,6 +243,11 @@ static bool has_a_living_process(const struct model_lease *lease)
     return lease->binding == BOUND_PROCESS && lease->is_alive;
 }
 
+static bool waits(const struct model_lease *lease)
+{
+    return !lease->held;
+}
+
 /* The watch on a dead process has not fired yet. */
 static bool is_unreported(const struct model_lease *lease)
 {
@@ -470,8 +475,11 @@ void operation_make(
         make_job_operation(operation, model, dice - 661, random);
     } else if (dice < 840) {
         operation->now += (nanoseconds)random_below(random, 4) * NANOSECONDS_PER_SECOND;
-    } else if (dice < 950) {
+    } else if (dice < 935) {
         make_change(operation, random);
+    } else if (dice < 950) {
+        make_for_lease(operation, OPERATION_MOVE, some_lease_that(model, waits, random));
+        operation->is_first = dice < 944;
     } else if (dice < 985) {
         make_undoing(operation, model, random);
     } else if (dice < 988) {

@@ -18,6 +18,7 @@ enum operation_kind {
     OPERATION_REVOKE,
     OPERATION_WITHDRAW, /* revoked by its own user */
     OPERATION_DROP,
+    OPERATION_MOVE,
     OPERATION_RENEW,
     OPERATION_BIND,
     OPERATION_RESTART,
@@ -36,6 +37,7 @@ struct operation {
     char name[MODEL_NAME]; /* the one changed */
     enum change_kind change;
     uint32_t number; /* limit, slot or item */
+    bool is_first; /* of a move */
     bool is_old; /* the change was made before a restart */
     bool draining;
     bool half; /* of a client that goes: it still reads */

@@ -93,6 +93,7 @@ void operation_print(const struct operation *operation)
         [OPERATION_REVOKE] = "revoke",
         [OPERATION_WITHDRAW] = "withdraw",
         [OPERATION_DROP] = "drop",
+        [OPERATION_MOVE] = "move",
         [OPERATION_RENEW] = "renew",
         [OPERATION_BIND] = "bind",
         [OPERATION_RESTART] = "restart",
@@ -114,6 +115,9 @@ void operation_print(const struct operation *operation)
         break;
     case OPERATION_CHANGE:
         printf(" %s %s %u", changes[operation->change], operation->name, operation->number);
+        break;
+    case OPERATION_MOVE:
+        printf("%s", operation->is_first ? " first" : " last");
         break;
     case OPERATION_DRAIN:
         printf(" %d", operation->draining);

@@ -75,6 +75,8 @@ const char *process_gone(const char *lease);
 const char *bind_to(const char *who, const char *lease, uint32_t pid);
 /* pid 1 stands for the connection's own. */
 const char *bind_to_connection(const char *who, const char *lease);
+const char *move_first(const char *lease);
+const char *move_last(const char *lease);
 const char *revoke(const char *lease);
 const char *revoke_saying(const char *lease, const char *reason);
 const char *withdraw(const char *lease); /* by its own user */
@@ -122,6 +124,7 @@ const char *grace_until(void);
  * cannot be true. */
 const char *granted(const char *lease, const char *text);
 const char *waits(const char *lease, uint64_t ticket, uint32_t position);
+const char *moved(const char *lease, uint64_t ticket, uint32_t position);
 const char *refused(const char *lease, const char *why);
 const char *lost(const char *lease);
 const char *good(uint8_t database, double until);

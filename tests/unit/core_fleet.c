@@ -63,6 +63,12 @@ const char *waits(const char *lease, uint64_t ticket, uint32_t position)
     return answer(OUTCOME_OK, NULL);
 }
 
+const char *moved(const char *lease, uint64_t ticket, uint32_t position)
+{
+    core_fleet_moved(world.core, living(lease), ticket, position, &world.effects);
+    return answer(OUTCOME_OK, NULL);
+}
+
 const char *refused(const char *lease, const char *why)
 {
     core_fleet_refused(world.core, living(lease), outcome_of(why), world.now, &world.effects);

@@ -46,7 +46,19 @@ const char *bind_to_connection(const char *who, const char *lease)
     return bind_lease(who, lease, BOUND_CONNECTION, (struct process){.pid = 1});
 }
 
-/* ---- taken away ---- */
+/* ---- moved, or taken away ---- */
+
+const char *move_first(const char *lease)
+{
+    core_move(world.core, living(lease), true, world.now, &world.effects);
+    return answer(OUTCOME_OK, NULL);
+}
+
+const char *move_last(const char *lease)
+{
+    core_move(world.core, living(lease), false, world.now, &world.effects);
+    return answer(OUTCOME_OK, NULL);
+}
 
 const char *revoke(const char *lease)
 {

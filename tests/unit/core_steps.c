@@ -113,11 +113,22 @@ static const char *good_for(const char *database, const char *until)
     return good((uint8_t)number(database), strtod(until, NULL));
 }
 
-static const char *queued(const char *lease, const char *ticket_and_place)
+static const char *at_place(const char *lease, const char *ticket_and_place,
+    const char *function(const char *lease, uint64_t ticket, uint32_t position))
 {
     char ticket[WORD_BYTES], position[WORD_BYTES];
     cr_assert(next_word(&ticket_and_place, ticket) && next_word(&ticket_and_place, position));
-    return waits(lease, number(ticket), number(position));
+    return function(lease, number(ticket), number(position));
+}
+
+static const char *queued(const char *lease, const char *ticket_and_place)
+{
+    return at_place(lease, ticket_and_place, waits);
+}
+
+static const char *moved_to(const char *lease, const char *ticket_and_place)
+{
+    return at_place(lease, ticket_and_place, moved);
 }
 
 static const char *binds(const char *who, const char *lease, const char *pid)
@@ -206,6 +217,8 @@ static const struct verb {
     {"leases-of", .of = leases_of_database},
     {"lines", .of = lines},
     {"lose", .of = lost},
+    {"move-first", .of = move_first},
+    {"move-last", .of = move_last},
     {"place", .of = place},
     {"revoke", .of = revoke},
     {"state", .of = state},
@@ -219,6 +232,7 @@ static const struct verb {
     {"change", .to = change_by_operator},
     {"good", .to = good_for},
     {"granted", .to = granted, .say_answer = say_granted_units},
+    {"moved", .to = moved_to},
     {"queued", .to = queued},
     {"record", .to = restore},
     {"refuse", .to = refused},

@@ -115,6 +115,10 @@ static const struct story places_in_line[] = {
             "queued A: 7 4", /* somebody with a bigger priority */
             "place A -> ticket 7 place 4", "queued A: 7 0", "queued A: 7 1 -> ok; A place 1",
             "granted A: 7 d:0:1", "queued A: 7 1", "place A -> ticket 7 place 0"}},
+    {"moved back",
+        {"lock d database=1", "ann asks A: d", "queued A: 7 3 -> ok; A place 3",
+            "moved A: 9 5 -> ok; A place 5", "place A -> ticket 9 place 5",
+            "granted A: 9 d:0:1", "moved A: 11 1"}},
     /* core_check() and the fixture see to it that it is written down again. */
     {"a ticket is remembered",
         {"lock d database=1", "ann asks A: d", "queued A: 7 1 -> ok; A place 1", "queued A: 9 1",

@@ -64,3 +64,39 @@ Test(queue, bigger_priority_first_then_ticket)
     EXPECT(end_lease("ann", "A"), "ok; E granted d=0");
     EXPECT(end_lease("bob", "E"), "ok; C granted d=0");
 }
+
+static const struct story moves[] = {
+    {"before all, whatever their priority; the later move counts",
+        {"lock d", "ann has A: d", "bob waits B: d priority=5", "bob waits C: d",
+            "bob waits D: d priority=-5", "move-first D", "lines d -> A | D B C |", "move-first C",
+            "lines d -> A | C D B |", "ann waits E: d priority=1000", "lines d -> A | C D E B |",
+            "ann ends A -> ok; C granted d=0"}},
+    {"as if it had just asked",
+        {"lock d", "ann has A: d", "bob waits B: d", "bob waits C: d", "bob waits D: d priority=-5",
+            "move-last B", "lines d -> A | C B D |", "move-first C", "move-last C",
+            "lines d -> A | B C D |", "ann waits E: d", "lines d -> A | B C E D |"}},
+    {"what fits goes at once",
+        {"semaphore s limit=3", "ann has A: s:2", "bob waits B: s:2", "cy waits C: s",
+            "move-first C -> ok; C granted s=2", "lines s -> A C | B |"}},
+    {"a last one makes room",
+        {"semaphore s limit=3", "ann has A: s:2", "bob waits B: s:2", "cy waits C: s",
+            "move-last B -> ok; C granted s=2"}},
+    {"in the queues of all its resources, and nothing stays kept",
+        {"lock c", "lock d", "ann has A: c", "ann has B: d", "bob waits C: c", "bob waits D: d",
+            "cy waits E: c d", "lines c -> A | C E |", "move-first E", "lines c -> A | E C |",
+            "ann ends A", "lines c -> | C | | E", "lines d -> B | E D |",
+            "move-last E -> ok; C granted c=0", "lines d -> B | D | E"}},
+    {"aside, it keeps its new place",
+        {"semaphore s limit=2 max-units-per-user=1", "ann has A: s", "ann waits B: s",
+            "ann waits C: s", "change: pause s", "move-first C", "change: resume s",
+            "ann ends A -> ok; C granted s=0"}},
+    {"over a restart",
+        {"lock d", "ann has A: d", "bob waits B: d", "bob waits C: d", "bob waits D: d",
+            "move-first D", "move-first C", "move-last B", "restart: lock d -> A B C D",
+            "lines d -> A | C D B |"}},
+};
+
+Test(queue, moves)
+{
+    tell(moves);
+}

@@ -321,7 +321,7 @@ static struct room room_of(const struct acquire_request *ask, const char *databa
     cr_assert_eq(core_acquire(core, &client, ask, 0, &effects, &lease, &at_fault), OUTCOME_OK);
     struct lease original = *lease;
     inflate(lease, &lease_timer);
-    lease->ticket = database ? UINT64_C(1) << 53 : 0;
+    lease->ticket = UINT64_C(1) << 53;
     record_write(&out, lease, database, true);
     struct saved_lease ended = {.rested_at = NEVER - 1, .n_claims = ask->n_wants};
     for (size_t i = 0; i < ask->n_wants; i++) {
@@ -567,14 +567,12 @@ static const char *const opaque[] = {
     HELD " slot=d,1,0 !color=red",
     HELD " !color=red slot=d,1,0 holder=x !color=red",
     HELD " slot=d,1,0 !until-moved=5 kill_after=7",
-    HELD " slot=d,1,0 ticket=1",
     HELD " slot=d,1,0 stopping=lost",
     HELD " slot=d,1,0 stopping=deadline",
     HELD " slot=d,1,0 database=x ticket=0",
     HELD " slot=d,1,0 database=x ticket=9007199254740993",
     HELD " slot=d,1,0 database=x now=1",
     WAITING " want=d,1 now=1",
-    WAITING " want=d,1 ticket=1",
     WAITING " want=d,1 database=x now=0",
     WAITING " want=d,1 database=x now=2",
     WAITING " want=d,1 stopping=revoked",
