@@ -359,7 +359,33 @@ def a_keeper_leaves(world, a, b):
     return lambda **how: b.release("2", **how)
 
 
-QUOTA_SCENES = [the_end_of_patience_with_a_quota, a_keeper_with_a_quota_loses_it,
+def a_move(world, a, b):
+    a.acquire("1", ("a", 2))
+    b.acquire("1", "a", priority=5)
+    b.acquire("2", ("a", 2), "b")
+    b.acquire("3", "a")
+    return lambda **how: a.admin("move", b.key("3"), "first", "why", **how)
+
+
+def a_move_of_one_aside(world, a, b):
+    a.acquire("1", ("q", 2), uid=1)
+    b.acquire("1", "q", uid=1)
+    b.acquire("2", "q", "b", uid=1)
+    return lambda **how: a.admin("move", b.key("2"), "first", **how)
+
+
+def a_move_of_a_keeper(world, a, b):
+    a_keeper(world, a, b)
+    ok(a.release("2"))
+    return lambda **how: a.admin("move", b.key("2"), "last", **how)
+
+
+def a_move_of_a_keeper_with_a_quota(world, a, b):
+    a_keeper_with_a_quota(world, a, b)
+    return lambda **how: a.admin("move", b.key("2"), "last", **how)
+
+
+QUOTA_SCENES = [a_move_of_a_keeper_with_a_quota, the_end_of_patience_with_a_quota, a_keeper_with_a_quota_loses_it,
                 a_keeper_with_a_quota_is_put_aside, a_keeper_with_a_quota_falls]
 SCENES = [a_waiter_begins_to_keep, a_keeper_loses_it, the_end_of_patience, a_nested_request,
           a_keeper_is_put_aside, a_keeper_goes, a_keeper_leaves, a_waiter_changes_queues,
@@ -367,7 +393,7 @@ SCENES = [a_waiter_begins_to_keep, a_keeper_loses_it, the_end_of_patience, a_nes
           an_acquire_aside, an_acquire_of_an_instance, a_release,
           a_release_that_grants, a_release_of_a_waiter, a_release_into_rest,
           a_release_that_frees_a_quota, a_release_that_calls_one_for_several_back, several_releases, the_end_of_a_rest, the_end_of_a_session,
-          a_pause, a_resume, a_larger_limit, a_definition, an_event, an_acknowledgement, a_begin,
+          a_move, a_move_of_one_aside, a_move_of_a_keeper, a_pause, a_resume, a_larger_limit, a_definition, an_event, an_acknowledgement, a_begin,
           the_end_of_a_listing, a_listing_after_a_loss, a_listing_that_wins, a_listing_that_wins_what_rests,
           the_end_of_a_grace, the_beginning_of_a_grace]
 

@@ -513,14 +513,27 @@ function others.revoke()
 end
 others.drop = others.revoke
 
+-- A waiter gets a ticket that stands before all others, of whatever priority, or one as if it had just asked. It comes
+-- to its new place first; if this is broken off, a walk removes it from the old one.
 function others.move()
-    local lease = load_lease(NAME)
+    local lease, before = load_lease(NAME), nil
     if not lease then
         return refused('unknown')
     elseif lease.state == 'H' then
         return refused('kind')
     end
-    made.turns.move(lease, WORD == 'first')
+    note_move()
+    if lease.road and db.keeps then
+        made.roads.keep_nothing(lease)
+    end
+    for _, claim in ipairs(lease.claims) do
+        mark_changed(claim.name)
+    end
+    before = load_lease(NAME)
+    local number = next_number()
+    lease.ticket, lease.order = WORD == 'first' and 2 ^ 53 - 1 - number or number, nil
+    enter_queues(lease, true)
+    leave_queues(before)
     emit(lease.session, format('moved %s %s %d', lease.id, text_of(lease.ticket), position_of(lease)))
     return finish('ok')
 end

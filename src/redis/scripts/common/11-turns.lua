@@ -119,7 +119,7 @@ function make.turns()
     -- A resource that it wants may have been paused or limited: the lease lets go of the others.
     local function put_aside_blocked(member)
         local lease = load_lease(match(member, '(%S+)$'))
-        if not lease or match(member, ' (.*)$') ~= order_text(lease) then -- the latter: move() was broken off
+        if not lease or match(member, ' (.*)$') ~= order_text(lease) then -- a move was broken off
             call('ZREM', ELSEWHERE, member)
         elseif lease.state == 'W' and not (lease.road and lease.road.station < 0) then
             local why, where = why_aside(lease)
@@ -220,23 +220,6 @@ function make.turns()
         end
         lease.state, lease.since = 'W', nil
         write_lease(lease)
-    end
-
-    -- An operator moves a waiter: before all others, of whatever priority, or as if it had just asked. It comes to
-    -- its new place first; if this is broken off, a walk removes it from the old one.
-    local function move(lease, is_first)
-        note_move()
-        if lease.road and db.keeps then
-            made.roads.keep_nothing(lease)
-        end
-        for _, claim in ipairs(lease.claims) do
-            mark_changed(claim.name)
-        end
-        local before = load_lease(lease.key)
-        local number = next_number()
-        lease.ticket, lease.order = is_first and 2 ^ 53 - 1 - number or number, nil
-        enter_queues(lease, true)
-        leave_queues(before)
     end
 
     -- ---- one step of one lease ----
@@ -440,5 +423,5 @@ function make.turns()
     end
 
     return {leave_unbegun = leave_unbegun, stands_in_line = stands_in_line, take_grant_back = take_grant_back,
-        wake_user = wake_user, move = move, serve_dirty = serve_dirty}
+        wake_user = wake_user, serve_dirty = serve_dirty}
 end
