@@ -355,6 +355,7 @@ RIGHTS = {
     "use": ["yes (1)", "yes (1)", "yes (2)", "yes", "yes", "yes"],
     "owner": ["no", "yes", "yes (3)", "yes", "yes", "yes"],
     "admin": ["no", "no", "yes", "yes", "yes", "yes"],
+    "lease admin": ["no", "no", "yes (3)", "yes", "yes", "yes"],
     "daemon admin": ["no", "no", "no", "yes", "yes", "yes"],
     "history user": ["no", "no", "no", "no", "yes", "yes"],
 }

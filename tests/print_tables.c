@@ -15,6 +15,7 @@ static const char *const right_words[] = {
     [RIGHT_HISTORY] = "history user",
     [RIGHT_USE] = "use",
     [RIGHT_OWNER] = "owner",
+    [RIGHT_LEASE_ADMIN] = "lease admin",
     [RIGHT_RESOURCE_ADMIN] = "admin",
     [RIGHT_DAEMON_ADMIN] = "daemon admin",
 };

@@ -371,14 +371,15 @@ static bool is_of_operators(const char *word)
 {
     static const enum command_index of_everybody[] = {COMMAND_status, COMMAND_wait, COMMAND_why,
         COMMAND_history, COMMAND_hosts, COMMAND_watch, COMMAND_revoke, COMMAND_drop,
-        COMMAND_move, COMMAND_metrics};
+        COMMAND_metrics};
     bool is_found = false;
     for (size_t i = 0; i < sizeof of_everybody / sizeof of_everybody[0]; i++) {
         is_found = is_found || strcmp(word, command_table[of_everybody[i]].word) == 0;
     }
     for (size_t i = 0; i < N_COMMANDS && !is_found; i++) {
         enum right right = command_table[i].right;
-        is_found = (right == RIGHT_RESOURCE_ADMIN || right == RIGHT_DAEMON_ADMIN) &&
+        is_found = (right == RIGHT_LEASE_ADMIN || right == RIGHT_RESOURCE_ADMIN ||
+                       right == RIGHT_DAEMON_ADMIN) &&
             strcmp(word, command_table[i].word) == 0;
     }
     return is_found;

@@ -147,6 +147,8 @@ void call_end(struct call *call)
 static const char *const who_may[] = {
     [RIGHT_OWNER] = "the lease's own user, root, the daemon's user, and admin-users and"
                     " admin-groups of the resource or of [daemon]",
+    [RIGHT_LEASE_ADMIN] = "root, the daemon's user, and admin-users and admin-groups of all its"
+                          " resources or of [daemon]",
     [RIGHT_RESOURCE_ADMIN] = "root, the daemon's user, and admin-users and admin-groups of the"
                              " resource or of [daemon]",
     [RIGHT_DAEMON_ADMIN] = "root, the daemon's user, and admin-users and admin-groups of [daemon]",

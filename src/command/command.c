@@ -45,6 +45,7 @@ static bool (*const right_checks[])(struct call *call) = {
     [RIGHT_HISTORY] = call_keeps_history,
     [RIGHT_USE] = may_try,
     [RIGHT_OWNER] = may_try,
+    [RIGHT_LEASE_ADMIN] = may_try,
     [RIGHT_RESOURCE_ADMIN] = may_administer_resource,
     [RIGHT_DAEMON_ADMIN] = call_administers_daemon,
 };

@@ -19,9 +19,9 @@ static bool may_move(struct call *call, const struct lease *lease)
     return may;
 }
 
-static void log_moved(const struct call *call, const struct lease *lease)
+static void log_taken(const struct call *call, const struct lease *lease, const char *event)
 {
-    lease_log_taken(&call->server->databases, lease, call_operator(call), COMMAND_move, "moved",
+    lease_log_taken(&call->server->databases, lease, call_operator(call), COMMAND_move, event,
         call->request->keys[KEY_INDEX_reason]);
 }
 
@@ -34,7 +34,7 @@ static void move_here(struct call *call, struct lease *lease)
         return;
     }
     if (has_numbers) {
-        log_moved(call, lease);
+        log_taken(call, lease, "moved");
         core_move(server->core, lease, is_first, call->now, &server->effects);
         ledger_commit(&server->ledger);
     }
@@ -60,7 +60,7 @@ static void move_lease(struct call *call, struct lease *lease)
         return;
     }
     if (lease->database != 0) {
-        log_moved(call, lease);
+        log_taken(call, lease, "moved");
         remote_move_own(call, lease);
     } else {
         move_here(call, lease);

@@ -242,11 +242,8 @@ static void log_asked(const struct call *call, const char *word, const char *key
 {
     const char *reason = call->request->keys[KEY_INDEX_reason];
     struct log_subject subject = {
-        .event = word[0] == 'r' ? "revoked"
-            : word[0] == 'd'    ? "dropped"
-                                : "moved",
-        .asker = call_operator(call),
-    };
+        .event = word[0] == 'r' ? "revoked" : "dropped", .asker = call_operator(call)};
+    subject.event = word[0] == 'm' ? "moved" : subject.event;
     log_escape(subject.lease, sizeof subject.lease, key);
     log_message_on(LOG_LEVEL_INFO, &subject, "%s %s (of another host): asked by %s%s%s", word, key,
         log_subject_asker(&subject.asker).text, reason ? ": " : "", reason ? reason : "");

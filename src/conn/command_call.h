@@ -48,8 +48,9 @@ struct request_log *call_log(const struct call *call, uint8_t database);
 void call_record_did(const struct call *call, const char *resource, const char *lease);
 
 /* RIGHT_RESOURCE_ADMIN (for the first argument), RIGHT_DAEMON_ADMIN and RIGHT_HISTORY are checked
- * before the function is called. RIGHT_USE and RIGHT_OWNER depend on what the function finds: it
- * calls these, which, except call_may(), answer with an error if the right is missing. */
+ * before the function is called. RIGHT_USE, RIGHT_OWNER and RIGHT_LEASE_ADMIN depend on what the
+ * function finds: it calls these, which, except call_may(), answer with an error if the right is
+ * missing. */
 bool call_may(struct call *call, rights_function *may, const struct rights *rights);
 bool call_may_use(struct call *call, const struct definition *definition, const char *name);
 bool call_may_administer(

@@ -268,7 +268,8 @@ static const char *const fleet_event_words[N_FLEET_EVENTS] = {
     [FLEET_MOVED] = "moved",
 };
 
-/* "ID TICKET CLAIMS" of a grant, "ID TICKET POSITION" of a move, "ID" of a loss, else "ID UID[ LOGIN]|REASON" */
+/* "ID TICKET CLAIMS" of a grant, "ID TICKET POSITION" of a move, "ID" of a loss, else
+ * "ID UID[ LOGIN]|REASON" */
 static bool read_event_arguments(const char *text, struct fleet_event *event)
 {
     char word[24];

@@ -75,6 +75,7 @@ enum right {
     RIGHT_HISTORY, /* root, the daemon's own uid and its history-user: they see all */
     RIGHT_USE, /* allow-users and allow-groups of each named resource */
     RIGHT_OWNER, /* the lease's uid, or an admin of its resources */
+    RIGHT_LEASE_ADMIN, /* an admin of all the lease's resources, or of the daemon */
     RIGHT_RESOURCE_ADMIN, /* an admin of the resource named first, or of the daemon */
     RIGHT_DAEMON_ADMIN,
 };

@@ -66,6 +66,7 @@ TABLE = {
     "back": (["back {waiting}"], {OWNER} | ADMINS),
     "revoke": (["revoke {held}", "revoke {waiting}", "revoke {away}"], {OWNER} | ADMINS),
     "drop": (["drop {held}", "drop {waiting}", "drop {away}"], {OWNER} | ADMINS),
+    "move": (["move {waiting} first", "move {held} last", "move {away} last"], ADMINS),
     "hosts": (["hosts"], EVERYBODY),
     "wait": (["wait s one", "wait lease={waiting}"], EVERYBODY),
     "watch": (["watch", "watch ended=1"], EVERYBODY),
