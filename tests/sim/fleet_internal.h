@@ -59,6 +59,7 @@ struct job {
     nanoseconds budget;
     uint32_t units[N_NAMES]; /* while it is alive: a bit for each */
     uint64_t asked; /* the order of requests */
+    bool was_moved; /* an operator may have */
     bool was_turned_away; /* an acquire left it without a place: asked again, it is a new request */
 };
 
@@ -185,6 +186,7 @@ enum figure {
     FIGURE_GRANTS,
     FIGURE_EVENTS,
     FIGURE_FORGOTTEN, /* definitions, each of which all hosts have in their files */
+    FIGURE_MOVED, /* waiters, by operators */
     FIGURE_FOUNDED, /* how often the first grace was ended */
     FIGURE_RATES, /* of clocks */
     FIGURE_STEPS, /* of the server's clock */

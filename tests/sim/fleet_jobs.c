@@ -101,7 +101,9 @@ static void check_order(struct host *host, const struct lease *granted)
         const struct job *other = &host->jobs[i];
         const struct lease *lease =
             other->id != 0 && other->is_waiting ? core_find_lease(host->core, other->id) : NULL;
-        if (lease && lease->ticket != 0 && !mine->was_turned_away && !other->was_turned_away &&
+        bool is_in_order = !mine->was_turned_away && !mine->was_moved;
+        is_in_order &= !other->was_turned_away && !other->was_moved;
+        if (lease && lease->ticket != 0 && is_in_order &&
             (lease->ticket < granted->ticket) != (other->asked < mine->asked)) {
             fail("%s: tickets are not in the order of the requests: %ju has %ju, %ju %ju",
                 host->name, (uintmax_t)granted->id, (uintmax_t)granted->ticket,

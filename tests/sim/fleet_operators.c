@@ -82,6 +82,24 @@ static void forget(struct fleet *fleet, struct host *host)
     session_admin(host->session, NULL, NULL, 3, argv);
 }
 
+/* A random one of those that wait on any host. */
+static void move(struct fleet *fleet, struct host *host)
+{
+    struct host *owner = &fleet->hosts[random_below(&fleet->random, fleet->n_hosts)];
+    struct job *job = &owner->jobs[random_below(&fleet->random, MAX_JOBS)];
+    const char *where = random_percent(&fleet->random, 60) ? "first" : "last";
+    if (!owner->is_there || job->id == 0 || !job->is_waiting) {
+        return;
+    }
+    char key[SESSION_ID_SIZE + LEASE_ID_SIZE], id[LEASE_ID_SIZE];
+    lease_id_format(id, job->id);
+    snprintf(key, sizeof key, "%s/%s", owner->name, id);
+    const char *argv[] = {"move", key, where, "", ""};
+    trace(fleet, "%s: an operator: move %s %s", host->name, key, where);
+    job->was_moved = true;
+    session_admin(host->session, NULL, &fleet->figures[FIGURE_MOVED], 5, argv);
+}
+
 /* What the operator says is true as long as no job has had a place. */
 static void found(struct fleet *fleet, struct host *host)
 {
@@ -99,6 +117,9 @@ void operator_acts(struct fleet *fleet, struct host *host)
     }
     if (fleet->figures[FIGURE_GRANTS] == 0) {
         found(fleet, host);
+    }
+    for (int i = 0; i < 4; i++) {
+        move(fleet, host);
     }
     if (!fleet->is_calm) {
         forget(fleet, host);
@@ -140,14 +161,19 @@ void operator_hears(struct fleet *fleet, struct host *host)
 {
     struct session_result result;
     while (session_take_result(host->session, &result)) {
-        bool is_of_found = result.context == &fleet->figures[FIGURE_FOUNDED];
+        uint64_t *figure = result.context == &fleet->figures[FIGURE_FOUNDED] ||
+                result.context == &fleet->figures[FIGURE_MOVED]
+            ? result.context
+            : NULL;
         bool is_ok = result.outcome == OUTCOME_OK;
-        struct act *act = is_of_found ? NULL : result.context;
+        struct act *act = figure ? NULL : result.context;
         trace(fleet, "%s: the operator hears outcome %d %s", host->name, (int)result.outcome,
             result.detail);
-        fleet->figures[FIGURE_FOUNDED] += is_ok && is_of_found;
-        fleet->figures[FIGURE_FORGOTTEN] +=
-            is_ok && !is_of_found && (!act || act->word == ACT_FORGET);
+        if (figure) {
+            *figure += is_ok;
+        } else {
+            fleet->figures[FIGURE_FORGOTTEN] += is_ok && (!act || act->word == ACT_FORGET);
+        }
         if (act && is_ok) {
             is_done(fleet, act);
         } else if (act) {
