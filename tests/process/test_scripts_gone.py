@@ -73,6 +73,32 @@ def test_one_that_comes_back_is_listed_no_more(world):
     assert list(gone(b)) == [a.host, c.host] and gone(b)[c.host][0] == rebooted.session
 
 
+def test_one_that_reboots_in_time_is_not_gone(world):
+    """Its session of before ends when its ttl is over, and frees what it held."""
+    a, b = begin(world)
+    world.pass_time(T // 2, b)
+    rebooted = Member(world.database, 77)
+    rebooted.host = a.host
+    ok(rebooted.begin())
+    dies(world, b, rebooted)
+    assert gone(b) == {} and world.data().leases == {}
+    dies(world, b)
+    assert gone(b)[a.host][0] == rebooted.session
+    world.pass_time(HOUR, b)
+    assert not [field for field in world.database.data()["session"] if field == f"h:{a.host}"], "nothing stays of it"
+
+
+def test_another_daemon_of_the_host_hides_nothing(world):
+    """It was there before."""
+    a, b, c = world.several(3, DEFINITIONS)
+    b.host = a.host
+    ok(b.begin())
+    a.acquire("1", "a")
+    world.pass_time(1000, a, b, c)
+    dies(world, b, c)
+    assert gone(c)[a.host][:1] + gone(c)[a.host][3:] == (a.session, 1, ["a"])
+
+
 def test_one_that_left_is_not_gone(world):
     a, b = begin(world)
     before = world.database.client.zscore(world.database.key["sessions"], a.session)

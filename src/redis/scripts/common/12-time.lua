@@ -110,6 +110,7 @@ function make.time()
         local session = session_of(name)
         if session then
             call('ZREMRANGEBYSCORE', EVENTS, session.sid, session.sid)
+            made.gone.forget(session)
         end
         call('HDEL', SESSION, name, 'n:' .. name, 'f:' .. name, 'g:' .. name)
         call('ZREM', SESSIONS, name)
@@ -128,8 +129,9 @@ function make.time()
             local losses = session and made.gone.losses_of(name)
             local n = session and purge_leases(session, left, losses) or 0
             if n < left then
-                if losses then
-                    gone[#gone + 1] = made.gone.note(session, tonumber(expiry) - db.ttl, losses)
+                local heard_at = tonumber(expiry) - db.ttl
+                if losses and not made.gone.is_back(session, heard_at) then
+                    gone[#gone + 1] = made.gone.note(session, heard_at, losses)
                 end
                 forget_session(name)
             elseif losses then

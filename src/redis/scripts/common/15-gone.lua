@@ -70,9 +70,29 @@ function make.gone()
         end
     end
 
-    -- A host is heard from, perhaps by a new session: after a reboot, say.
+    -- The session of the host that has begun last, and when.
+    local function last_begun(host)
+        local name, at = match(call('HGET', SESSION, 'h:' .. host) or '', '^(%S+) (%d+)$')
+        return name, tonumber(at or 0)
+    end
+
+    -- Whether another session of its host has begun since, and lives: after a reboot, say.
+    local function is_back(session, heard_at)
+        local name, at = last_begun(session.host)
+        return name and name ~= session.name and at >= heard_at
+            and tonumber(call('ZSCORE', SESSIONS, name) or 0) > db.clock
+    end
+
+    local function forget(session)
+        if last_begun(session.host) == session.name then
+            call('HDEL', SESSION, 'h:' .. session.host)
+        end
+    end
+
+    -- A host is heard from, perhaps by a new session.
     local function come_back(name, host)
         call('HDEL', SESSION, 'g:' .. name)
+        call('HSET', SESSION, 'h:' .. host, name .. ' ' .. text_of(db.clock))
         for _, member in ipairs(ask('ZRANGE', '0', '-1')) do
             local its_name, its_host = match(member, '^%d+ (%S+) %d+ %S* (.*)$')
             if its_name == name or its_host == host then
@@ -96,5 +116,5 @@ function make.gone()
     end
 
     return {keep = keep, losses_of = losses_of, note_loss = note_loss, keep_losses = keep_losses, note = note,
-        tell = tell, come_back = come_back, rows = rows}
+        tell = tell, is_back = is_back, forget = forget, come_back = come_back, rows = rows}
 end
