@@ -12,8 +12,6 @@
 
 /* doc/servers.md, Large fleets: us of each second; ms of the ttl for a host. */
 enum { TOO_BUSY = 500000, NEEDED_TO_RETURN = 3 };
-/* Of the ttl: a tenth of the time between two renewals, as where berthd warns. */
-enum { SLOW_PART = 60 };
 
 static void host_cell(struct text *text, const void *row, const void *context)
 {
@@ -127,14 +125,10 @@ static void add_answers(struct text *out, const struct shown_database *shown)
     }
 }
 
-/* Where a renewal would be late. */
 static void add_too_slow(struct text *out, const struct shown_database *shown)
 {
-    const struct optional *time = &shown->database->answer_p99_us;
-    if (time->is_given && time->number > shown->database->ttl * 1000 / SLOW_PART) {
-        text_add(out, "it answers after ");
-        add_time(out, time);
-        text_add(out, ": Redis, or the way to it, is slow: see fleet.md, When something is wrong");
+    if (shown->database->slow) {
+        text_add(out, "Redis, or the way to it, is slow: see fleet.md, When something is wrong");
     }
 }
 

@@ -161,6 +161,7 @@ struct session_view {
     nanoseconds grace_until; /* the database's; NEVER: none */
     bool is_new; /* that grace is its first, and as far as known nobody has had leases there */
     uint64_t incarnation;
+    bool is_slow; /* a renewal of the last ttl was slow, as operators were told */
     uint32_t n_differing; /* definitions of ours that differ from the database's */
     uint64_t n_calls; /* sent so far */
     uint64_t call_rate; /* calls of all hosts in 1000 seconds, of late; 0: not known */

@@ -226,6 +226,7 @@ struct session_view session_look(const struct session *session)
         .ttl = session->tenure.ttl,
         .good_until = session->tenure.good_until,
         .grace_until = session->grace_until,
+        .is_slow = session->renewal.is_slow,
         .is_new = session->is_new && session->grace_until != NEVER,
         .incarnation = session->tenure.incarnation,
         .n_calls = session->calls.n_sent,

@@ -1,6 +1,7 @@
 #include "status/database_line.h"
 
 #include "base/memory.h"
+#include "core/timing.h"
 #include "wire/status_keys.h"
 
 #include <inttypes.h>
@@ -84,6 +85,8 @@ void database_line_write(struct text *out, const struct database *database,
         line.good_until = instant_of(view->good_until);
     }
     fill_latency(&line, latency);
+    nanoseconds slow = timing_slow_renewal(view->ttl);
+    line.slow = view->is_slow || latency->p99 > microseconds(slow);
     if (load) {
         fill_load(&line, load);
     }

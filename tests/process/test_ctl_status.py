@@ -258,9 +258,9 @@ BUSY = [
     (" answer_last_us=90", ["answers: 0.09 ms the last"]),
     (" answers=7 answer_last_us=9999 answer_median_us=310 answer_p99_us=500000", [
         "answers: 10.00 ms the last, 0.31 ms median, 500 ms p99 of 7 in the last minute"]),
-    (" answers=1 answer_last_us=12345 answer_median_us=1000000 answer_p99_us=1540000", [
+    (" answers=1 answer_last_us=12345 answer_median_us=1000000 answer_p99_us=1540000 slow=1", [
         "answers: 12 ms the last, 1.0 s median, 1.5 s p99 of 1 in the last minute",
-        "warning: it answers after 1.5 s: Redis, or the way to it, is slow: see fleet.md, When something is wrong"]),
+        "warning: Redis, or the way to it, is slow: see fleet.md, When something is wrong"]),
     (" sessions=10000", []),
     (" sessions=10001", ["warning: 10001 hosts may come back too late for their jobs after a restart of Redis: "
                          "see servers.md, Large fleets"]),

@@ -256,7 +256,7 @@ class World:
                            "server": "redis.example:6379", "redis_version": "7.0.15",
                            "warning": None, "ttl_ms": 30000, "grace_until": None, "good_until": now + 24000, "lacks": [],
                            "incarnation": 1, "differing": 0, "calls": 911, "answers": 42, "answer_last_us": 310,
-                           "answer_median_us": 270, "answer_p99_us": 12900}] if fleet else [],
+                           "answer_median_us": 270, "answer_p99_us": 12900, "slow": False}] if fleet else [],
             "gone": [{"host": "draco", "session": "draco-1", "database": "main", "heard_at": now - 243000,
                       "freed_at": now - 213000, "held": 1, "resources": ["gpus"]}] if fleet else [],
             "hosts": [{"host": host, "database": "main", "heard_at": now - heard, "held": 4,

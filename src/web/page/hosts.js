@@ -41,7 +41,7 @@
     return [database.name, stateBadge(database.state), database.server, database.redis_version,
       leftOf(database.good_until), leftOf(database.grace_until),
       answerTime(database.answer_median_us), answerTime(database.answer_p99_us),
-      [database.why, database.warning,
+      [database.why, database.warning, database.slow ? 'Redis, or the way to it, is slow' : null,
         database.lacks.length ? 'lacks ' + database.lacks.join(', ') : null, database.differing
         ? berth.plural(database.differing, 'definition differs', 'definitions differ') : null]
         .filter(Boolean).join('; ')];
