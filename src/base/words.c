@@ -397,6 +397,20 @@ bool words_find_number(char *const words[], size_t n, const char *key, uint64_t 
     return value && number_parse(value, INT64_MAX, numberp);
 }
 
+void names_cut(char *out, size_t size, const char *names)
+{
+    size_t n = strlen(names);
+    if (n >= size) {
+        n = size - sizeof ",...";
+        while (n > 0 && names[n] != ',') {
+            n--;
+        }
+        snprintf(out, size, "%.*s%s...", (int)n, names, n > 0 ? "," : "");
+    } else {
+        memcpy(out, names, n + 1);
+    }
+}
+
 /* Crockford's base 32: no i, l, o or u. https://www.crockford.com/base32.html */
 static const char base32[] = "0123456789abcdefghjkmnpqrstvwxyz";
 

@@ -75,6 +75,9 @@ char *words_find(char *const words[], size_t n, const char *key);
 /* The same of a number, at most INT64_MAX. False: it is missing, or no number. */
 bool words_find_number(char *const words[], size_t n, const char *key, uint64_t *numberp);
 
+/* Copies as many names, with commas between them, as fit whole; "..." stands for the others. */
+void names_cut(char *out, size_t size, const char *names);
+
 /* A lease id is a number inside, and a word of base 32 (Crockford's digits, lower case) outside. */
 /* Returns its length. */
 size_t lease_id_format(char out[static LEASE_ID_SIZE], uint64_t id);

@@ -163,16 +163,17 @@ static bool read_hello(const char *text, uint64_t *np)
 static void tell_gone(struct session *session, char *rest)
 {
     const char *id = strsep(&rest, " "), *held = strsep(&rest, " "), *names = strsep(&rest, " ");
-    char silent_for[24];
+    char silent_for[24], shown[161];
     uint64_t n;
     if (!rest || !number_parse(held, MAX_DATABASE_NUMBER, &n) || strcmp(id, session->id) == 0) {
         return;
     }
     duration_format(silent_for, sizeof silent_for, session->tenure.ttl);
     session->notices.last_hash = 0; /* one may be gone twice */
+    names_cut(shown, sizeof shown, names);
     if (n > 0) {
-        session_say(session, "host %.200s is gone, silent for %s: it held %ju (%.160s), free again",
-            rest, silent_for, (uintmax_t)n, names);
+        session_say(session, "host %.200s is gone, silent for %s: it held %ju (%s), free again",
+            rest, silent_for, (uintmax_t)n, shown);
     } else {
         session_say(
             session, "host %.200s is gone, silent for %s: it held nothing", rest, silent_for);

@@ -222,23 +222,27 @@ enum gone_field {
 };
 
 /* Names, and "..."; no host may make a line of its own of them. */
-static const char *names_of(const struct fleet_row *row)
+static const char *names_of(char room[static MAX_TEXT + 1], const struct fleet_row *row)
 {
     const char *names = fleet_field(row, GONE_NAMES);
     size_t n = strlen(names);
-    return n > 0 && n <= MAX_TEXT && percent_plain(names) == n ? names : NULL;
+    if (n == 0 || percent_plain(names) != n) {
+        return NULL;
+    }
+    names_cut(room, MAX_TEXT + 1, names);
+    return room;
 }
 
 static void gone_lines_write(
     struct text *out, const struct fleet_rows *rows, const char *database, nanoseconds listed_at)
 {
-    char name[MAX_TEXT + 1], session[MAX_TEXT + 1];
+    char name[MAX_TEXT + 1], session[MAX_TEXT + 1], names[MAX_TEXT + 1];
     const struct fleet_row *row;
     for (size_t at = 0; (row = fleet_rows_next(rows, "gone", N_GONE_FIELDS, &at));) {
         struct status_gone gone = {
             .session = bounded(session, fleet_field(row, GONE_SESSION)),
             .database = database,
-            .resources.joined = names_of(row),
+            .resources.joined = names_of(names, row),
         };
         uint64_t heard, freed;
         if (fleet_number(row, GONE_HEARD, MAX_SPAN, &heard) &&

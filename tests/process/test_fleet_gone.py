@@ -64,3 +64,27 @@ def test_one_that_leaves_is_not_gone(redis_server, hosts):  # noqa: F811
     line, = until(lambda: shown(a))
     assert re.fullmatch(r"  \S+: gone \d+s ago, held 0", line), line
     assert until(lambda: logged(a))[0].endswith("is gone, silent for 6s: it held nothing")
+
+
+def test_long_names_are_shown_whole_or_not(redis_server, hosts):  # noqa: F811
+    """Of one host that has held eight of them."""
+    names = [f"{i}-{'x' * 100}" for i in range(8)]
+    text = "".join(f"[lock {name}]\nscope = fleet\n" for name in names)
+    a, b = fleet(redis_server, hosts, 2, text)
+    gets(client_of(b), f"acquire {' '.join(names)}")
+    b.kill()
+    line, = until(lambda: shown(a))
+    assert re.search(rf", held 1 \({names[0]}, {names[1]}, \.\.\.\), freed ", line), line
+    assert until(lambda: logged(a))[0].endswith(f"it held 1 ({names[0]},...), free again")
+
+
+def test_long_names_are_shown_whole_or_not(redis_server, hosts):  # noqa: F811
+    """Of one host that has held eight of them."""
+    names = [f"{i}-{'x' * 100}" for i in range(8)]
+    text = "".join(f"[lock {name}]\nscope = fleet\n" for name in names)
+    a, b = fleet(redis_server, hosts, 2, text)
+    gets(client_of(b), f"acquire {' '.join(names)}")
+    b.kill()
+    line, = until(lambda: shown(a))
+    assert re.search(rf", held 1 \({names[0]}, {names[1]}, \.\.\.\), freed ", line), line
+    assert until(lambda: logged(a))[0].endswith(f"it held 1 ({names[0]},...), free again")

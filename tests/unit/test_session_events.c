@@ -275,6 +275,15 @@ Test(session_events, a_host_that_is_gone_is_told_each_time)
     NO_CALL();
 }
 
+Test(session_events, of_many_names_whole_ones_are_told)
+{
+#define LONG "resource-with-a-name-of-40-bytes-in-all-"
+    MESSAGE("gone 1\t00000000000000aa 5 " LONG "1," LONG "2," LONG "3," LONG "4," LONG "5 h", "");
+    NOTICE("host h is gone, silent for 30s: it held 5 (" LONG "1," LONG "2," LONG "3,...), "
+           "free again");
+#undef LONG
+}
+
 Test(session_events, of_many_hosts_some_are_told)
 {
     MESSAGE("gone 9\t00000000000000aa 0  a\t00000000000000ab 1 s b", "");

@@ -381,3 +381,25 @@ Test(text, bad_lease_ids)
         cr_expect_eq(id, 4711);
     }
 }
+
+Test(text, names_are_cut_whole)
+{
+    static const struct {
+        const char *names, *shown;
+    } rows[] = {
+        {"", ""},
+        {"a,b", "a,b"},
+        {"abcdefghi,k", "abcdefghi,k"},
+        {"abcdefghi,kl", "..."},
+        {"abcdefg,ijkl", "abcdefg,..."},
+        {"ab,cd,ef,ghi", "ab,cd,..."},
+        {"ab,cd,ef,...", "ab,cd,..."},
+        {"abcdefghijklmnop", "..."},
+        {"a,bcdefghijklmnop", "a,..."},
+    };
+    for (size_t i = 0; i < N(rows); i++) {
+        char shown[12];
+        names_cut(shown, sizeof shown, rows[i].names);
+        cr_expect_str_eq(shown, rows[i].shown, "%s: %s", rows[i].names, shown);
+    }
+}
