@@ -125,6 +125,12 @@ const char *user_names_find(struct user_names *names, uint32_t uid, nanoseconds 
     return name ? name->name : NULL;
 }
 
+bool user_names_is_known(const struct user_names *names, uint32_t uid)
+{
+    const struct user_name *name = find(names, uid);
+    return name && name->is_known;
+}
+
 bool user_names_are_coming(const struct user_names *names)
 {
     return !TAILQ_EMPTY(&names->wanted) && !names->is_stuck;

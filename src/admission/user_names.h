@@ -43,6 +43,8 @@ void user_names_deinit(struct user_names *names);
 /* NULL: that user has no name, or it is not known yet. Then it is wanted, and
  * user_names_are_coming(). Good until the next turn. */
 const char *user_names_find(struct user_names *names, uint32_t uid, nanoseconds now);
+/* Whether it has been found out if the user has a name. */
+bool user_names_is_known(const struct user_names *names, uint32_t uid);
 /* Whether names are wanted that will probably be known soon. */
 bool user_names_are_coming(const struct user_names *names);
 /* Calls .done, of waiter.conn, when no more names are coming. */

@@ -310,5 +310,9 @@ bool call_keeps_history(struct call *call)
         return false;
     }
     const char *name = user_names_find(&call->server->user_names, asker.uid, call->now);
+    if (!user_names_is_known(&call->server->user_names, asker.uid)) {
+        answer_error_saying(call->out, CODE_BUSY, "the name service does not answer");
+        return false;
+    }
     return answer_right(call, rights_history(&asker, admins, name), NULL);
 }
