@@ -175,8 +175,10 @@ int history_ring_reader_fd(const struct history_ring *ring)
 {
     struct stat status;
     bool is_whole = ring->reader_fd >= 0 && fstat(ring->reader_fd, &status) == 0 &&
-        (uint64_t)status.st_size == HISTORY_HEAD_BYTES + ring->size;
-    return is_whole ? ring->reader_fd : -1;
+        (uint64_t)status.st_size == HISTORY_HEAD_BYTES + ring->size &&
+        ring->head->checksum == history_head_sum(ring->head);
+    /* A file that was cut may have grown again: pages that were missed are not the file's now. */
+    return is_whole && !was_cut ? ring->reader_fd : -1;
 }
 
 uint64_t history_ring_overwritten(const struct history_ring *ring)

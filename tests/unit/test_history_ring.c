@@ -484,6 +484,23 @@ Test(history_ring, what_is_damaged_hides_nothing_new, .timeout = 5)
 
 /* ---- for who reads it ---- */
 
+/* The file is not all that the ring has any more. */
+Test(history_ring, who_reads_gets_no_file_that_was_cut_and_has_grown_again)
+{
+    cr_assert_geq(history_ring_reader_fd(&ring), 0);
+    cr_assert_eq(truncate("history", HISTORY_HEAD_BYTES), 0);
+    cr_expect_lt(history_ring_reader_fd(&ring), 0);
+    add(4, 10);
+    cr_assert_eq(truncate("history", HISTORY_HEAD_BYTES + SIZE), 0);
+    cr_expect_lt(history_ring_reader_fd(&ring), 0);
+    history_ring_close(&ring);
+    open_of("boot", 1, SIZE);
+    cr_assert_geq(history_ring_reader_fd(&ring), 0);
+    cr_assert_eq(truncate("history", 0), 0);
+    cr_assert_eq(truncate("history", HISTORY_HEAD_BYTES + SIZE), 0);
+    cr_expect_lt(history_ring_reader_fd(&ring), 0);
+}
+
 /* There is a descriptor by which nobody can write or cut it. */
 static void expect_to_be_read(void)
 {
