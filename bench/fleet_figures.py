@@ -271,7 +271,7 @@ FIGURES = (
     (together, "the same through four berthds / through one", 1.0, "%.2f x"),
     (single, "acquire + release, one at a time / bare", 2.0, "%.2f x"),
     (inside_acquire, "instructions: one acquire / an empty call", 520, "%.0f k"),
-    (inside_release, "instructions: one release / an empty call", 380, "%.0f k"),
+    (inside_release, "instructions: one release / an empty call", 410, "%.0f k"),
     (inside_renew, "instructions: one renewal / an empty call", 360, "%.0f k"),
     (inside_pool, "instructions: a pool of 5000 / of 50", 1.15, "%.2f x"),
     (recipe, "16 at once / the fair semaphore in Python", 0.2, "%.3f x"),

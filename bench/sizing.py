@@ -12,7 +12,7 @@ from processes import DEADLINE, Trouble
 HERE = os.path.dirname(os.path.abspath(__file__))
 KEY_WORDS = (
     "db sessions session leases owned held users queue aside rest identities definitions changes"
-    " events dirty freed news undone kept keeping elsewhere gone"
+    " events dirty freed news undone kept keeping elsewhere gone history"
 ).split()
 KEYS = ["{%s}:%s" % (PREFIX, word) for word in KEY_WORDS]
 DEFINITION = (
@@ -21,6 +21,8 @@ DEFINITION = (
 )
 NOTHING = "#!lua name=nothing\nredis.register_function('nothing', function() return 0 end)"
 COUNTED = 100  # calls of each kind
+HISTORY = 10_000  # as in berth.conf
+ENDING = "how=released waited=0 held=60000 exit=0"
 INFO = "pid=12345 uid=1000 program=nightly-etl host=worker-0123"
 
 
@@ -64,7 +66,7 @@ class Simulation:
 
     def join(self, session):
         host = "worker-%04d" % session
-        self.call("hello", session, 1, "begin", 3_600_000, 0, host, 0, 0, 3_600_000)
+        self.call("hello", session, 1, "begin", 3_600_000, 0, host, 0, 0, 3_600_000, "", "", HISTORY)
         self.call("hello", session, 1, "end", "")
 
     def open(self):
@@ -186,7 +188,7 @@ def inside(bench):
                 simulation.call("acquire", 1, 1, *lease("%s.%d" % (name, i), 1, name))
 
             def release(i, name=name):
-                simulation.call("release", 1, 1, "%s.%d" % (name, i))
+                simulation.call("release", 1, 1, "%s.%d %s" % (name, i, ENDING))
 
             acquire(COUNTED), release(COUNTED)  # the first one makes what later ones find
             n = COUNTED if name == "crowd" else 25  # at most half of a pool
@@ -213,11 +215,11 @@ def calls(bench):
 
         def release_many(simulation):
             for at in range(0, 3200, 100):
-                simulation.call("release", 1, 1, *("m%d" % i for i in range(at, at + 100)))
+                simulation.call("release", 1, 1, *("m%d %s" % (i, ENDING) for i in range(at, at + 100)))
 
         def release_each(simulation):
             for i in range(2000):
-                simulation.call("release", 1, 1, i)
+                simulation.call("release", 1, 1, "%s %s" % (i, ENDING))
 
         acquire = script_cost(server, simulation, lambda s: s.acquire(range(2000)))
         release = script_cost(server, simulation, release_each)

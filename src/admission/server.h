@@ -51,6 +51,7 @@ struct database_counts {
 /* ---- the server ---- */
 
 LIST_HEAD(conn_list, conn);
+TAILQ_HEAD(past_questions, past_question);
 STAILQ_HEAD(conn_queue, conn);
 
 struct server {
@@ -81,6 +82,7 @@ struct server {
     struct fleet_follows *fleet_follows;
     struct fleet_journal *fleet_journal;
     struct views *views;
+    struct past_questions past_questions; /* about the history of databases */
     struct user_names user_names;
     struct reload *reload;
     struct idle_waits idle_waits;

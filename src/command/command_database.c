@@ -22,9 +22,7 @@ static void answer_which(struct call *call, enum code code, const char *what)
     text_deinit(&why);
 }
 
-/* definition.database of the key `database`; without it `usual`, unless that is 0, or else the only
- * database of the file. 0: there is none; the request has been answered. */
-static uint8_t named_database(struct call *call, uint8_t usual)
+uint8_t remote_named_database(struct call *call, uint8_t usual)
 {
     const char *word = call->request->keys[KEY_INDEX_database];
     uint8_t database = word ? fleet_find(&call->server->databases, word) : 0;
@@ -99,7 +97,7 @@ static bool found_done(struct conn *conn, struct remote *remote, struct session_
 void command_found(struct call *call)
 {
     static const char *const words[] = {"found", "" /* no name */};
-    uint8_t database = named_database(call, 0);
+    uint8_t database = remote_named_database(call, 0);
     if (database != 0) {
         remote_ask(call, database, 2, words, found_done);
     }
@@ -145,7 +143,7 @@ void command_forget(struct call *call)
         return;
     }
     const struct definition *in_file = find_in_file(call->server->conf, name);
-    uint8_t database = named_database(call, in_file ? in_file->database : 0);
+    uint8_t database = remote_named_database(call, in_file ? in_file->database : 0);
     if (database != 0 && in_file && in_file->database == database) {
         answer_error_saying(call->out, CODE_DEFINED,
             "%s: the file of this host still defines it: remove it from the files of all hosts, "
@@ -213,7 +211,7 @@ static bool upgrade_done(struct conn *conn, struct remote *remote, struct sessio
 void command_upgrade(struct call *call)
 {
     static const char *const words[] = {"upgrade", "", "" /* the cursor */};
-    uint8_t database = named_database(call, 0);
+    uint8_t database = remote_named_database(call, 0);
     if (database != 0) {
         const struct session_view view = fleet_look(call->server->fleet, database);
         remote_ask(call, database, 3, words, upgrade_done)->number = view.layout;

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/words.h"
+#include "command/past.h"
 #include "command/remote.h"
 #include "conn/command_call.h"
 #include "conn/conn.h"
@@ -154,6 +155,10 @@ void command_history(struct call *call)
 {
     const struct request *request = call->request;
     const char *lease = request->keys[KEY_INDEX_lease];
+    if (request->keys[KEY_INDEX_database]) {
+        past_history(call);
+        return;
+    }
     struct history_answer asked = {.answer = {.kind = &history_kind}, .server = call->server};
     if (!take_keys(call, &asked.filter, &asked.limit) || !call_check_asked_names(call)) {
         return;

@@ -33,6 +33,9 @@ struct remote *remote_ask(struct call *call, uint8_t database, size_t n, const c
     remote_done *done);
 /* What `remote_done` as a rule does. Returns true. */
 bool remote_answer(struct conn *conn, uint8_t database, const struct session_result *result);
+/* definition.database of the key `database`; without it `usual`, unless that is 0, or else the only
+ * database of the file. 0: there is none; the request has been answered. */
+uint8_t remote_named_database(struct call *call, uint8_t usual);
 /* A word of a call, encoded; "" for NULL. */
 enum { ENCODED_SIZE = 3 * REASON_BYTES + 1 };
 static inline void remote_encode(char out[static ENCODED_SIZE], const char *word)

@@ -160,6 +160,20 @@ static void end_long(struct conn *conn)
     }
 }
 
+/* The last piece is made. */
+static void finish_long(struct conn *conn)
+{
+    struct long_answer *answer = conn->traffic->out.longer;
+    if (!answer->kind->next) {
+        end_long(conn);
+        return;
+    }
+    conn->member.fair_user->view_weight -= long_answer_view_weight(answer);
+    conn->traffic->out.longer = NULL;
+    conn_handle_event(conn, CONN_LONG_ENDS);
+    answer->kind->next(answer);
+}
+
 /* False: that was the last. */
 static bool conn_output_make_piece(struct conn *conn)
 {
@@ -196,7 +210,7 @@ void conn_send_pieces(struct conn *conn)
         }
         conn_handle_pace_event(conn, CONN_HAS_ACTED);
         if (!conn_output_make_piece(conn)) {
-            end_long(conn);
+            finish_long(conn);
         }
         conn_send(conn);
         bool has_more = conn->state.answer == ANSWER_LONG || conn_unread_bytes(conn) > 0;

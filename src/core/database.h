@@ -49,5 +49,6 @@ struct database {
     bool is_cluster; /* url.hosts are nodes of a Redis Cluster */
     nanoseconds ttl;
     nanoseconds failover_lag;
+    uint32_t history; /* leases and waits that are over, about; 0: none */
     uint64_t generation; /* the file with the larger one is newer */
 };

@@ -65,6 +65,9 @@ struct lease *lease_new(const struct acquire_request *ask, uint32_t uid, nanosec
 
 void lease_free(struct lease *lease)
 {
+    if (lease->state == LEASE_ENDED) {
+        free(lease->ending);
+    }
     free(lease->kept);
     free(lease);
 }

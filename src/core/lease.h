@@ -114,6 +114,8 @@ struct lease_timer {
     struct lease *lease;
     struct sorted_set_node timer; /* in the core's term timers */
     nanoseconds hold_until; /* max-hold; NEVER if there is none */
+    nanoseconds good_until; /* stopped since its database has no good word for it: it was good until
+                               then, for all hosts; NEVER */
     char *reason; /* an operator's words, if the lease is being revoked; owned; or NULL */
 };
 
@@ -140,6 +142,7 @@ struct lease {
             uint16_t hiding; /* bit 1 << i: the resource of claim i hides it (viewer.h) */
             bool shows_arguments; /* all resources do */
             uint8_t ended_why; /* enum outcome, as it is counted; OUTCOME_OK: that is not counted */
+            char *ending; /* fleet scope: how it ended, for its database; owned; or NULL */
         };
     };
     struct charge charge; /* ACCOUNT_LEASES */

@@ -33,10 +33,11 @@ static nanoseconds claim_give_back(struct core *core, struct claim *claim, nanos
 
 /* The lease is in no list and no table any more. For the history; the definitions may be gone
  * before it is written. */
-static void note_end(struct lease *lease, enum outcome why, nanoseconds now)
+static void note_end(struct lease *lease, enum outcome why, nanoseconds at)
 {
-    lease->ended_at = now;
+    lease->ended_at = at;
     lease->ended_why = (uint8_t)why;
+    lease->ending = NULL;
     lease->shows_arguments = true;
     lease->hiding = 0;
     for (size_t i = 0; i < lease->n_claims; i++) {
@@ -50,6 +51,7 @@ void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why,
     struct effects *effects)
 {
     bool was_held = lease->state == LEASE_HELD;
+    nanoseconds good_until = lease->lease_timer ? lease->lease_timer->good_until : NEVER;
     news_lease(&core->news, lease);
     why = tally_end(lease, why, now);
     if (lease->is_asked || (lease->database != 0 && was_held)) {
@@ -81,7 +83,7 @@ void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why,
     table_remove(&core->leases, &lease->by_id);
     charge_give_back(&lease->charge, &core->accounts);
     lease_set_state(lease, LEASE_ENDED);
-    note_end(lease, why, now);
+    note_end(lease, why, earlier(now, good_until));
     lease->next_ended = effects->ended;
     effects->ended = lease;
 }

@@ -86,10 +86,14 @@ static void stop_begin(struct core *core, struct lease *lease, enum outcome why,
     }
 }
 
-/* If the job is being stopped, the next signal comes no later than `at`. */
-static void hurry(struct core *core, struct lease *lease, nanoseconds at)
+/* If the job is being stopped, the next signal comes no later than `at`; and the lease is good until
+ * `gone_by`. */
+static void hurry(struct core *core, struct lease *lease, nanoseconds at, nanoseconds gone_by)
 {
     bool is_over = lease->state == LEASE_ENDED;
+    if (!is_over) {
+        lease->lease_timer->good_until = earlier(lease->lease_timer->good_until, gone_by);
+    }
     if (!is_over && at < (nanoseconds)lease->lease_timer->timer.major) {
         lease_timer_set(core, lease, at);
     }
@@ -99,7 +103,11 @@ void stop_resume(struct core *core, struct lease *lease, const struct saved_leas
     nanoseconds now, struct effects *effects)
 {
     nanoseconds at = earlier(instant_after(now, lease->attributes.kill_after), saved->until);
+    bool is_lost = saved->stopping == OUTCOME_LOST || saved->stopping == OUTCOME_DEADLINE;
+    nanoseconds good_until =
+        lease->database != 0 && is_lost ? core_fleet_deadline(core, lease->database) : 0;
     stop_set(core, lease, saved->stopping, at, effects);
+    lease->lease_timer->good_until = good_until != 0 ? good_until : NEVER;
     lease->lease_timer->hold_until = saved->hold_until;
     lease->lease_timer->reason = memory_string(saved->stop_reason);
 }
@@ -109,7 +117,7 @@ void stop_begin_by(struct core *core, struct lease *lease, enum outcome why, nan
 {
     nanoseconds kill_by = gone_by - timing_stop_margin(lease->attributes.kill_after) / 2;
     stop_begin(core, lease, why, NULL, now, effects);
-    hurry(core, lease, kill_by > now ? kill_by : now);
+    hurry(core, lease, kill_by > now ? kill_by : now, gone_by);
 }
 
 static void stop_goes_on(

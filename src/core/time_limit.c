@@ -28,6 +28,7 @@ static struct lease_timer *lease_timer_get(struct lease *lease)
         lease->lease_timer = memory_new(sizeof *lease->lease_timer);
         lease->lease_timer->lease = lease;
         lease->lease_timer->hold_until = NEVER;
+        lease->lease_timer->good_until = NEVER;
     }
     return lease->lease_timer;
 }

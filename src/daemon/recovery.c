@@ -143,11 +143,16 @@ static bool is_being_stopped(const struct saved_lease *saved)
     return saved->stopping != OUTCOME_OK && ended_unreleased(saved);
 }
 
-/* When it ended while nobody looked; 0 if it did not. */
-static nanoseconds ended_at(const struct saved_lease *saved, nanoseconds now)
+/* When it ended while nobody looked; 0 if it did not. In fleet scope it has ended for all when it
+ * was good no longer, as far as that is known. */
+static nanoseconds ended_at(
+    const struct server *server, const struct saved_lease *saved, nanoseconds now)
 {
-    if (ended_unreleased(saved)) {
-        return now; /* or before: its units rest longer rather than shorter */
+    const char *name = record_database(saved);
+    uint8_t database = name ? fleet_find(&server->databases, name) : 0;
+    nanoseconds good_until = database != 0 ? core_fleet_deadline(server->core, database) : 0;
+    if (ended_unreleased(saved)) { /* or before: its units rest longer rather than shorter */
+        return saved->is_held && good_until != 0 ? earlier(now, good_until) : now;
     }
     bool is_over = saved->binding == BOUND_TIME && saved->is_held && saved->until <= now;
     return is_over ? saved->until : 0;
@@ -261,7 +266,7 @@ static bool restore(struct server *server, const struct found *found, nanosecond
         saved->until = NEVER; /* it has the grace */
     }
     if (!was_seen) {
-        saved->rested_at = ended_at(saved, now);
+        saved->rested_at = ended_at(server, saved, now);
         note_unseen_end(server, found);
     }
     if (saved->rested_at != 0) {

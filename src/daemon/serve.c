@@ -239,6 +239,7 @@ static bool start_core(struct serving *serving)
     server->effects.news = core_news(server->core);
     const struct follow_source source = follow_source_of(server);
     followers_begin(&server->followers, conn_followers_ops, &source, &server->turn);
+    TAILQ_INIT(&server->past_questions);
     server->idle_waits = (struct idle_waits){.core = server->core, .notify = client_events_idle};
     begin_fleet(serving, socket);
     settings_define(server, server->conf, &refused); /* nothing is in use yet: cannot be refused */

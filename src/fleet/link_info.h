@@ -1,6 +1,7 @@
 /* link_info.h - describes the server at the other end of a link, for people. */
 #pragma once
 
+#include <stdbool.h>
 #include <string.h>
 
 /* What the server has said and shown. */
@@ -8,6 +9,7 @@ struct link_info {
     char run_id[64], version[32], address[160];
     char warning[256]; /* its set-up is not safe: to be logged and shown; or "" */
     char lacks[160]; /* words of what it does not allow, with commas between; or "" */
+    bool lacks_history; /* scripts may not keep there what has ended */
     const char *unwritable; /* why it refused writes when it was first asked; or NULL */
 };
 

@@ -49,6 +49,8 @@ void session_rename(struct session *session, const char *id);
 
 /* ---- the link ---- */
 
+/* Before session_connected(): whether its user there may keep what has ended. */
+void session_allow_history(struct session *session, bool may_keep);
 void session_connected(struct session *session, nanoseconds now);
 /* Forgets all calls in flight: their outcome is unknown until the next hello. */
 void session_disconnected(struct session *session, const char *why, nanoseconds now);

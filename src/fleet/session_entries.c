@@ -107,6 +107,7 @@ void entry_free(struct session *session, struct entry *entry)
     TAILQ_REMOVE(&session->leases.entries[entry->state], entry, link);
     table_remove(&session->leases.by_id, &entry->by_id);
     free(entry->claims);
+    free(entry->ending);
     free(entry);
 }
 
@@ -125,6 +126,11 @@ void entry_release_orphan(struct session *session, uint64_t id)
 {
     struct entry *entry = entry_new(session, id, ENTRY_ENDING);
     entry->is_there = entry->must_release = true;
+}
+
+bool entry_is_to_be_told(const struct entry *entry)
+{
+    return !entry->lease && entry->is_there && entry->ending;
 }
 
 /* The database may know the lease, and must forget it. */
@@ -167,7 +173,9 @@ void entry_is_undone(struct session *session, struct entry *entry)
     entry->must_release = false;
     free(entry->claims);
     entry->claims = NULL;
-    if (!entry->lease) {
+    if (entry_is_to_be_told(entry)) {
+        entry_move(session, entry, ENTRY_ENDING);
+    } else if (!entry->lease) {
         entry_free(session, entry);
     } else {
         entry_move(session, entry, entry_is_to_be_listed(entry) ? ENTRY_UNLISTED : ENTRY_UNSENT);

@@ -97,6 +97,8 @@ void entry_attach(struct entry *entry, struct lease *lease);
 void entry_detach(struct entry *entry);
 /* The database may know the lease, and must forget it. */
 void entry_end(struct session *session, struct entry *entry);
+/* Its lease has ended, and the database may hear how from a call that gives it back. */
+bool entry_is_to_be_told(const struct entry *entry);
 /* A lease that nobody here has: it is given back. */
 void entry_release_orphan(struct session *session, uint64_t id);
 void entry_wait_for_renewal(struct session *session, struct entry *entry);
@@ -119,6 +121,9 @@ void entries_refuse(struct session *session, bool waiters);
 /* Refuses a request that does not want to wait, but waits in the database; gives it back. */
 void entry_refuse_to_wait(struct session *session, struct entry *entry);
 struct inflight_call *leases_next_call(struct session *session);
+/* Before a hello ends: what has ended meanwhile, in one call at a time. NULL: nothing is left, or
+ * (*waitsp) such a call is in flight. */
+struct inflight_call *leases_next_ended(struct session *session, bool *waitsp);
 /* A hello is over; call `tag` was its last. */
 void entries_are_listed(struct session *session, uint64_t tag);
 /* Those that waited for the renewal sent as call `tag`. */

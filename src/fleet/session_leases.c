@@ -2,6 +2,7 @@
  * answers about them. */
 #include "fleet/session_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- requests of the core ---- */
@@ -58,8 +59,15 @@ void session_give_back(struct session *session, struct lease *lease)
         return;
     }
     entry->may_return = lease->state == LEASE_WAITING;
+    if (lease->state == LEASE_ENDED) {
+        free(entry->ending);
+        entry->ending = lease->ending;
+        lease->ending = NULL;
+    }
     entry_detach(entry);
-    if (entry->state == ENTRY_UNLISTED || (!entry->is_there && !entry_is_in_flight(entry))) {
+    if (entry->state == ENTRY_UNLISTED && entry_is_to_be_told(entry)) {
+        entry_end(session, entry);
+    } else if (entry->state == ENTRY_UNLISTED || (!entry->is_there && !entry_is_in_flight(entry))) {
         entry_free(session, entry);
     } else {
         entry_end(session, entry);
@@ -94,13 +102,28 @@ static const struct call_row acquire_call = {
 static const struct call_row release_call = {
     CALL_RELEASE, SCRIPT_RELEASE, NULL, release_is_answered, release_has_failed};
 
-static struct inflight_call *release_some(struct session *session, size_t room)
+/* The first one from `entry` on that is given back now. */
+static struct entry *next_to_release(struct entry *entry, bool only_told)
 {
+    while (entry && only_told && !entry_is_to_be_told(entry)) {
+        entry = TAILQ_NEXT(entry, link);
+    }
+    return entry;
+}
+
+/* `only_told`: those alone of which the database may hear how they ended. */
+static struct inflight_call *release_some(struct session *session, size_t room, bool only_told)
+{
+    struct entry *entry = TAILQ_FIRST(&session->leases.entries[ENTRY_ENDING]), *next;
+    entry = next_to_release(entry, only_told);
+    if (!entry || room == 0) {
+        return NULL;
+    }
     struct inflight_call *call = inflight_call_new(session, &release_call, room);
-    struct entry *entry;
-    while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_ENDING])) &&
-        inflight_call_takes(call, entry, room)) {
-        call_add_id(call->arguments, entry->id);
+    for (; entry && inflight_call_takes(call, entry, room); entry = next) {
+        next = next_to_release(TAILQ_NEXT(entry, link), only_told);
+        call_add_release(
+            call->arguments, entry->id, session->has_no_history ? NULL : entry->ending);
         entry_move(session, entry, ENTRY_RELEASING);
     }
     return call;
@@ -120,14 +143,18 @@ static struct inflight_call *acquire_some(struct session *session, size_t room)
     return call;
 }
 
+struct inflight_call *leases_next_ended(struct session *session, bool *waitsp)
+{
+    *waitsp = n_in_flight(session, CALL_RELEASE, CALL_RELEASE) > 0;
+    return *waitsp ? NULL : release_some(session, CHUNK, true);
+}
+
 struct inflight_call *leases_next_call(struct session *session)
 {
     size_t room = crowd_room(session);
-    if (room > 0 && !TAILQ_EMPTY(&session->leases.entries[ENTRY_ENDING])) {
-        return release_some(session, room);
-    }
-    bool asks = room > 0 && !TAILQ_EMPTY(&session->leases.entries[ENTRY_UNSENT]);
-    return asks ? acquire_some(session, room) : NULL;
+    struct inflight_call *call = release_some(session, room, false);
+    bool asks = !call && room > 0 && !TAILQ_EMPTY(&session->leases.entries[ENTRY_UNSENT]);
+    return asks ? acquire_some(session, room) : call;
 }
 
 /* ---- releases ---- */

@@ -90,6 +90,11 @@ void session_rename(struct session *session, const char *id)
     session_say(session, "this berthd goes on as session %s", session->id);
 }
 
+void session_allow_history(struct session *session, bool may_keep)
+{
+    session->has_no_history = !may_keep;
+}
+
 void session_connected(struct session *session, nanoseconds now)
 {
     session_at(session, now, NULL);

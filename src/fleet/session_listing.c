@@ -46,6 +46,9 @@ static struct inflight_call *session_listing_begin(struct session *session)
     arguments_add_number(arguments, milliseconds(promised_ttl(session)));
     arguments_add(arguments, session->version ? session->version : "");
     arguments_add(arguments, session->settings->is_cluster ? "cluster" : "");
+    if (!session->has_no_history) {
+        arguments_add_number(arguments, session->settings->history);
+    }
     entries_unlist(session);
     session_known_mark_unsent(&session->definitions);
     news_begin(session);
@@ -102,8 +105,10 @@ struct inflight_call *listing_next_call(struct session *session)
         session->hello.step = STEP_LIST;
         return list_some(session);
     }
-    if (session->hello.is_held) {
-        return NULL;
+    bool waits = session->hello.is_held;
+    call = waits ? NULL : leases_next_ended(session, &waits);
+    if (call || waits) {
+        return call;
     }
     session->hello.step = STEP_END;
     return session_listing_end(session);

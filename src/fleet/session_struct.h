@@ -58,6 +58,7 @@ struct entry {
     uint64_t after; /* LATER: the renewal has a larger tag */
     uint64_t ticket; /* GRANT_LISTED */
     char *claims; /* GRANT_LISTED; owned */
+    char *ending; /* how its last lease ended, for the history there; owned; or NULL */
     uint8_t state; /* enum entry_state; only entry_move() writes it */
     bool is_there; /* the database may know it */
     bool may_return; /* given back alive: it may be requested again, with the same id */
@@ -225,6 +226,7 @@ struct session {
     enum session_state state;
     nanoseconds grace_until; /* the database's; NEVER: none */
     bool is_new; /* as this hello ended: see struct session_view */
+    bool has_no_history; /* it may not keep any there */
     /* The way there, as the link reports it. */
     struct {
         bool is_connected;

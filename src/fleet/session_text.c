@@ -75,11 +75,20 @@ void arguments_finish(struct arguments *arguments)
 
 /* ---- leases ---- */
 
-void call_add_id(struct arguments *arguments, uint64_t id)
+static void call_add_id(struct arguments *arguments, uint64_t id)
 {
     char word[LEASE_ID_SIZE];
     lease_id_format(word, id);
     arguments_add(arguments, word);
+}
+
+void call_add_release(struct arguments *arguments, uint64_t id, const char *ending)
+{
+    char word[LEASE_ID_SIZE];
+    lease_id_format(word, id);
+    text_add(&arguments->bytes, word);
+    text_add(&arguments->bytes, ending ? " " : "");
+    arguments_add(arguments, ending ? ending : "");
 }
 
 /* How many of its resources hide it from other users, by this host's file. */

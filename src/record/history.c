@@ -144,6 +144,49 @@ void history_ended(
     }
 }
 
+/* As many bytes of the reason as fit, none of them half. */
+static void add_why(struct text *out, const char *why)
+{
+    enum { MAX_ENDING = 256 }; /* as in 16-history.lua */
+    text_add_key(out, "why", why);
+    if (out->length > MAX_ENDING) {
+        size_t n = MAX_ENDING;
+        n -= out->bytes[n - 1] == '%' ? 1 : out->bytes[n - 2] == '%' ? 2 : 0;
+        out->bytes[n] = '\0';
+        out->length = n;
+    }
+}
+
+char *history_ending(const struct history *history, const struct lease *lease)
+{
+    const struct taker *taker = find_taker(history, lease->id);
+    const struct reported_exit *told = &history->told;
+    bool was_held = lease->granted_at != 0;
+    struct text out = TEXT_INIT;
+    if (!is_entry(lease)) {
+        return NULL;
+    }
+    text_add(&out, "how=");
+    text_add(&out, how_of((enum outcome)lease->ended_why, lease->ended_unreleased));
+    text_add_number_key(&out, "waited",
+        milliseconds((was_held ? lease->granted_at : lease->ended_at) - lease->asked_at));
+    if (was_held) {
+        text_add_number_key(&out, "held", milliseconds(lease->ended_at - lease->granted_at));
+    }
+    if (told->lease == lease->id && told->status != HISTORY_STATUS_UNKNOWN) {
+        text_add_number_key(
+            &out, told->status == HISTORY_SIGNALLED ? "signal" : "exit", told->number);
+    }
+    if (taker && taker->by.is_known) {
+        text_add_number_key(&out, "by", taker->by.uid);
+        if (taker->by.has_login) {
+            text_add_number_key(&out, "by_login", taker->by.login);
+        }
+    }
+    add_why(&out, taker ? taker->why : NULL);
+    return text_take(&out);
+}
+
 void history_note_revoker(
     struct history *history, uint64_t lease, const struct actor *by, const char *reason)
 {

@@ -74,6 +74,10 @@ void history_ended(
 /* An operator's request has succeeded. */
 void history_add_did(struct history *history, const struct did *did, nanoseconds at);
 
+/* How a lease of fleet scope has ended, as its database keeps it (doc/redis.md): right after
+ * history_ended(). NULL: that is not kept. The caller frees it. */
+char *history_ending(const struct history *history, const struct lease *lease);
+
 /* The next lease that is over, from *positionp on (history_ring_next()), among so many entries at
  * most, which are counted down: others say who takes a lease away. False: there is none among them;
  * unless *n_leftp is 0, that is the end. */

@@ -127,7 +127,8 @@ static bool write_entry(const struct history_entry *entry)
 {
     struct saved_lease *lease = record_read(entry->record, entry->record_length);
     if (lease) {
-        const struct ended_lease ended = {entry, lease, record_database(lease)};
+        const struct ended_lease ended = {
+            .entry = entry, .lease = lease, .database = record_database(lease)};
         write_line(&ended);
     }
     record_free(lease);

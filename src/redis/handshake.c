@@ -92,7 +92,7 @@ static bool check_slots(struct handshake *handshake, const struct resp *reply)
 
 /* ---- the scripts ---- */
 
-enum { RIGHTS_INFO, RIGHTS_WRITING, N_RIGHTS }; /* what is lacking follows */
+enum { RIGHTS_INFO, RIGHTS_WRITING, RIGHTS_HISTORY, N_RIGHTS }; /* what is lacking follows */
 
 static bool check_rights(struct handshake *handshake, const struct resp *reply)
 {
@@ -107,6 +107,8 @@ static bool check_rights(struct handshake *handshake, const struct resp *reply)
     states[ABILITY_script_info] =
         reply->elements[RIGHTS_INFO].length > 0 ? ABILITY_LACKING : ABILITY_THERE;
     states[ABILITY_script_commands] = lacking.length > 0 ? ABILITY_LACKING : ABILITY_THERE;
+    states[ABILITY_script_history] =
+        reply->elements[RIGHTS_HISTORY].length > 0 ? ABILITY_LACKING : ABILITY_THERE;
     handshake->unwritable = server_check_unwritable(reply->elements[RIGHTS_WRITING].text);
     handshake->refused = lacking.length > 0;
     if (handshake->refused) {

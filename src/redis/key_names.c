@@ -26,6 +26,7 @@ const char *const script_key_words[N_SCRIPT_KEYS] = {
     "keeping",
     "elsewhere",
     "gone",
+    "history",
 };
 
 static bool name(char out[SCRIPT_KEY_BYTES], const char *prefix, const char *word, const char *rest)

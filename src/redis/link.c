@@ -243,6 +243,7 @@ static void commands_are_ready(struct link *link)
     memcpy(link->info.version, guard->version, sizeof link->info.version);
     memcpy(link->info.warning, guard->warning, sizeof link->info.warning);
     link->info.unwritable = link->ready.unwritable;
+    link->info.lacks_history = abilities_lack(&link->known.abilities, ABILITY_script_history);
     note_lacking(link);
     stream_set_timer(link->commands, 0);
     link->messages = stream_again(link->commands, &messages_events, link);

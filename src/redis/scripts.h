@@ -6,10 +6,10 @@
 
 #include <stdbool.h>
 
-#define SCRIPT_KEYS_WORD "22" /* the number of keys, as FCALL and EVALSHA take it */
+#define SCRIPT_KEYS_WORD "23" /* the number of keys, as FCALL and EVALSHA take it */
 
-/* The first N_DATA_KEYS are data; the last one is for operators' eyes, and may be missing. */
-enum { N_DATA_KEYS = 21, N_SCRIPT_KEYS, SCRIPT_KEY_BYTES = 96 };
+/* The first N_DATA_KEYS are data; the others are for people's eyes, and may be missing. */
+enum { N_DATA_KEYS = 21, N_SCRIPT_KEYS = 23, SCRIPT_KEY_BYTES = 96 };
 
 /* All operations on the data of one layout. Libraries of other digests may live beside it. */
 struct script_set {

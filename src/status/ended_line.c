@@ -141,7 +141,7 @@ void ended_line_write(
     char id[LEASE_ID_SIZE];
     lease_id_format(id, lease->id);
     text_add(out, "ended ");
-    text_add(out, id);
+    text_add(out, ended->key ? ended->key : id);
     text_add_key(out, "units", "");
     ended_units(out, lease);
     text_add_number_key(out, "uid", lease->uid);
@@ -149,6 +149,8 @@ void ended_line_write(
     add_times(out, ended, ended_at);
     text_add_number_key(out, "pid", (uint64_t)lease->pid);
     text_add_key(out, "database", ended->database);
+    text_add_key(out, "host", ended->host);
+    text_add_key(out, "id", ended->stream_id);
     ended_line_add_number(out, "login", entry->origin.has_login, entry->origin.login);
     ended_line_add_number(out, "by", entry->by.is_known, entry->by.uid);
     ended_line_add_number(out, "by_login", entry->by.has_login, entry->by.login);

@@ -11,6 +11,8 @@ struct ended_lease {
     const struct history_entry *entry;
     const struct saved_lease *lease; /* as it was last written down */
     const char *database; /* its name; NULL: host scope */
+    const char *key, *host; /* of another host's: SESSION/LEASE, and its name; else NULL */
+    const char *stream_id; /* to be shown; or NULL */
 };
 
 /* Appends the line, LF included; it is below LINE_BYTES. `ended_at`: milliseconds since 1970. The

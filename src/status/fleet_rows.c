@@ -244,6 +244,34 @@ const char *fleet_take_word(const char *list, char separator, char *word, size_t
     return *end ? end + 1 : end;
 }
 
+const char *fleet_info_find(const char *info, const char *key, size_t *lengthp)
+{
+    size_t n = strlen(key);
+    for (const char *word = info; *word; word += strspn(word, " ")) {
+        *lengthp = strcspn(word, " ");
+        if (*lengthp > n && strncmp(word, key, n) == 0 && word[n] == '=') {
+            *lengthp -= n + 1;
+            return word + n + 1;
+        }
+        word += *lengthp;
+    }
+    return NULL;
+}
+
+uint64_t fleet_info_number(const char *info, const char *key, uint64_t max)
+{
+    char digits[24];
+    size_t length;
+    uint64_t number = 0;
+    const char *value = fleet_info_find(info, key, &length);
+    if (value && length < sizeof digits) {
+        memcpy(digits, value, length);
+        digits[length] = '\0';
+        number_parse(digits, max, &number);
+    }
+    return number;
+}
+
 /* ---- units and leases ---- */
 
 bool fleet_is_pool(const struct fleet_row *row)

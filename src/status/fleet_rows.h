@@ -113,6 +113,11 @@ const char *fleet_text(
  * Returns where the rest begins; NULL: the list was empty. */
 const char *fleet_take_word(const char *list, char separator, char *word, size_t size);
 
+/* The value of a word KEY=VALUE among others, and its length; NULL: there is none. */
+const char *fleet_info_find(const char *info, const char *key, size_t *lengthp);
+/* The same, a number up to `max`; 0: there is none. */
+uint64_t fleet_info_number(const char *info, const char *key, uint64_t max);
+
 enum fleet_lease { FLEET_NEITHER, FLEET_HOLDER, FLEET_WAITER };
 /* Which kind of lease a well-formed row of that resource describes. */
 enum fleet_lease fleet_row_kind(const struct fleet_row *row, const struct fleet_resource *resource);

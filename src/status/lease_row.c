@@ -139,39 +139,10 @@ const struct lease *lease_row_own(const struct fleet_row *fields, const struct s
     return is_own ? core_find_lease(scene->core, id) : NULL;
 }
 
-/* The value of a word in INFO; NULL: it has none. */
-static const char *info_find(const char *info, const char *key, size_t *lengthp)
-{
-    size_t n = strlen(key);
-    for (const char *word = info; *word; word += strspn(word, " ")) {
-        *lengthp = strcspn(word, " ");
-        if (*lengthp > n && strncmp(word, key, n) == 0 && word[n] == '=') {
-            *lengthp -= n + 1;
-            return word + n + 1;
-        }
-        word += *lengthp;
-    }
-    return NULL;
-}
-
-static uint64_t info_number(const char *info, const char *key, uint64_t max)
-{
-    char digits[24];
-    size_t length;
-    uint64_t number = 0;
-    const char *value = info_find(info, key, &length);
-    if (value && length < sizeof digits) {
-        memcpy(digits, value, length);
-        digits[length] = '\0';
-        number_parse(digits, max, &number);
-    }
-    return number;
-}
-
 static bool is_seen(const struct fleet_row *fields, uint32_t uid, const struct scene *scene)
 {
     const char *name = fleet_field(fields, ROW_NAME), *info = fleet_field(fields, ROW_INFO);
-    return viewer_sees_remote(scene->viewer, uid, info_number(info, "hide", INT32_MAX),
+    return viewer_sees_remote(scene->viewer, uid, fleet_info_number(info, "hide", INT32_MAX),
         definition_of_name(scene->core, name));
 }
 
@@ -186,7 +157,7 @@ static nanoseconds since_of(
         nanoseconds held_for = (nanoseconds)fleet_number_of(fields, HOLDER_HELD_FOR, MAX_SPAN);
         return scene->listed_at - held_for * NANOSECONDS_PER_MILLISECOND;
     }
-    nanoseconds at = (nanoseconds)info_number(
+    nanoseconds at = (nanoseconds)fleet_info_number(
         fleet_field(fields, ROW_INFO), "at", INT32_MAX * UINT64_C(2000));
     nanoseconds age = scene->wall_now - at * NANOSECONDS_PER_MILLISECOND;
     return scene->now - (at > 0 ? later(age, 0) : 0);
@@ -195,7 +166,7 @@ static nanoseconds since_of(
 /* As its own host has it. */
 static nanoseconds max_hold_of(const char *info)
 {
-    uint64_t span = info_number(info, "hold", MAX_SPAN);
+    uint64_t span = fleet_info_number(info, "hold", MAX_SPAN);
     return span > 0 ? (nanoseconds)span * NANOSECONDS_PER_MILLISECOND : NEVER;
 }
 
@@ -209,7 +180,7 @@ static void identify_remote(struct lease_row *row, const struct fleet_row *field
     row->line = (struct status_lease){
         .id = fleet_field(fields, ROW_KEY),
         .since = instant_of(since_of(fields, kind, scene)),
-        .pid = info_number(info, "pid", INT32_MAX),
+        .pid = fleet_info_number(info, "pid", INT32_MAX),
         .uid = uid,
         .user = viewer_user_of(scene->viewer, uid),
         .hidden = !is_seen(fields, uid, scene),
@@ -218,7 +189,7 @@ static void identify_remote(struct lease_row *row, const struct fleet_row *field
     for (size_t i = 0; i < N_SHOWN; i++) {
         size_t n;
         const struct attribute_row *attribute = &attribute_rows[i];
-        const char *value = attribute->is_shown ? info_find(info, attribute->word, &n) : NULL;
+        const char *value = attribute->is_shown ? fleet_info_find(info, attribute->word, &n) : NULL;
         row->line.shown[i] = value ? fleet_text(row->texts[i], value, n, attribute->bound) : NULL;
     }
 }

@@ -28,6 +28,8 @@ struct long_answer_kind {
      * each 8 MB, or 0; NULL: it never does. */
     uint32_t (*view_weight)(const struct long_answer *answer);
     void (*free)(struct long_answer *answer);
+    /* In its place, once all is added, if that is not all: takes the answer over. NULL: it is. */
+    void (*next)(struct long_answer *answer);
     bool has_no_end; /* no "end" line: what it adds is a whole answer, or another one follows */
 };
 

@@ -9,7 +9,7 @@ from fleet_help import RedisServer, free_port
 from lines import until
 
 N_SLOTS = 16384
-N_KEYS = 22  # of a database
+N_KEYS = 23  # of a database
 NODE_TIMEOUT = 1000  # ms: a master that is silent for so long is replaced
 
 

@@ -18,13 +18,13 @@ from fleet_help import Clock, RedisServer, redis
 from workers import at_end
 
 WORDS = ("db sessions session leases owned held users queue aside rest identities definitions changes "
-         "events dirty freed news undone kept keeping elsewhere gone").split()
+         "events dirty freed news undone kept keeping elsewhere gone history").split()
 # What may remain when nobody holds or waits for anything.
-STAY = {"db", "sessions", "session", "definitions", "changes", "news", "undone", "gone"}
+STAY = {"db", "sessions", "session", "definitions", "changes", "news", "undone", "gone", "history"}
 
 # Commands that change data: the fault "broken off after k writes" counts these.
 WRITES = ("HSET HINCRBY HDEL HSETNX ZADD ZREM ZREMRANGEBYSCORE ZREMRANGEBYLEX ZINCRBY SADD SREM SPOP DEL "
-          "PUBLISH SET UNLINK").split()
+          "PUBLISH SET UNLINK XADD").split()
 
 SCRIPTS = SOURCE / "src/redis/scripts"
 
@@ -303,6 +303,8 @@ class Database:
                     pipe.eval(LEASES, 1, self.key[word])
                 elif word in ("db", "session", "definitions", "changes"):
                     pipe.hgetall(self.key[word])
+                elif word == "history":  # see past()
+                    pipe.eval("return {}", 0)
                 elif word == "dirty":
                     pipe.smembers(self.key[word])
                 else:
@@ -417,11 +419,11 @@ class Data:
 class Member:
     """A daemon, as the database sees it."""
 
-    def __init__(self, database, number, ttl=30000, lag=11000):
+    def __init__(self, database, number, ttl=30000, lag=11000, history=10000):
         self.database = database
         self.session = f"{number:016x}"
         self.host = f"host{number}"
-        self.ttl, self.lag = ttl, lag
+        self.ttl, self.lag, self.history = ttl, lag, history
         self.stored_ttl = ttl  # as last known
         self.incarnation = 0
         self.events = []  # texts, all that have come
@@ -445,11 +447,11 @@ class Member:
     def begin(self, token=0, ticket=0, before=None, version=None, where=None):
         """The next incarnation; once more if the database knows a later one. `where`: "cluster"."""
         self.incarnation += 1
-        who = [version, where]
-        while who and not who[-1]:
+        who = [version, where, self.history]
+        while who and who[-1] is None:
             who.pop()
         reply = self.call("hello", "begin", self.ttl, self.lag, self.host, token, ticket,
-                          self.stored_ttl, *(word or "" for word in who), before=before)
+                          self.stored_ttl, *("" if word is None else word for word in who), before=before)
         if reply.word == "ok":
             incarnation, ttl, newest, is_new, _ = reply.rest
             if int(incarnation) != self.incarnation:

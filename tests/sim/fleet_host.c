@@ -2,6 +2,8 @@
  * around a core and a session. */
 #include "fleet_internal.h"
 
+#include "base/memory.h"
+
 #include "../unit/core_remember.h"
 
 #include <stdio.h>
@@ -39,6 +41,9 @@ static void carry_out_one(struct fleet *fleet, struct host *host, const struct e
         }
         break;
     case EFFECT_GIVE_BACK:
+        if (effect->lease->state == LEASE_ENDED && !effect->lease->ending) {
+            effect->lease->ending = memory_string("how=released waited=0");
+        }
         session_give_back(host->session, effect->lease);
         break;
     case EFFECT_GRANTED:
@@ -317,6 +322,7 @@ void host_join(struct fleet *fleet, struct host *host)
         .settings = {.ttl = fleet->ttl,
             .prefix = "sim",
             .failover_lag = 11 * SECOND,
+            .history = 20,
             .generation = 1},
         .connection = host->connection + 1,
         .mute_connection = UINT64_MAX,

@@ -379,7 +379,7 @@ static bool may_stay(const struct fleet *fleet, struct bytes key, const struct v
 {
     static const char *const stay[] = {"{berth}:db", "{berth}:sessions", "{berth}:session",
         "{berth}:definitions", "{berth}:changes", "{berth}:news", "{berth}:undone",
-        "{berth}:broken", "{berth}:ended", "{berth}:gone"};
+        "{berth}:broken", "{berth}:ended", "{berth}:gone", "{berth}:history"};
     for (size_t i = 0; i < sizeof stay / sizeof stay[0]; i++) {
         if (bytes_are(key, bytes_of(stay[i]))) {
             return true;

@@ -2,6 +2,7 @@
  * scripts use. A process test plays the same on a real server. */
 #include "redis_internal.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -388,6 +389,116 @@ static const char *zremrangebyscore(const struct call *call)
     return answer_number(call, n);
 }
 
+/* ---- streams: the only key is a history; its members' scores count them ---- */
+
+#define NOT_AN_ID "ERR Invalid stream ID specified as stream command argument"
+
+struct entry_id {
+    uint64_t ms, n;
+};
+
+/* MS or MS-N. */
+static bool parse_id(struct bytes text, struct entry_id *id)
+{
+    char copy[48];
+    if (text.n == 0 || text.n >= sizeof copy) {
+        return false;
+    }
+    memcpy(copy, text.at, text.n);
+    copy[text.n] = '\0';
+    id->n = 0;
+    return sscanf(copy, "%" SCNu64 "-%" SCNu64, &id->ms, &id->n) >= 1;
+}
+
+static bool is_before(struct entry_id a, struct entry_id b)
+{
+    return a.ms != b.ms ? a.ms < b.ms : a.n < b.n;
+}
+
+static struct entry_id id_of(const struct member *member)
+{
+    struct entry_id id = {0};
+    parse_id(member->name, &id);
+    return id;
+}
+
+/* XADD KEY MAXLEN [~] N * FIELD VALUE...; where Redis removes about as many as are too many, this one removes all of
+ * these. */
+static const char *xadd(const struct call *call)
+{
+    struct value *value = call->value;
+    size_t at = call->argc > 3 && is_word(call->argv[3], "~") ? 4 : 3;
+    int64_t most;
+    if (call->argc < at + 4 || (call->argc - at) % 2 != 0 || !is_word(call->argv[2], "maxlen") ||
+        !parse_integer(call->argv[at], &most) || most < 0 || !is_word(call->argv[at + 1], "*")) {
+        return SYNTAX;
+    }
+    struct entry_id id = {(uint64_t)(call->redis->now / 1000), 0};
+    if (value->n > 0 && !is_before(id_of(value->members[value->n - 1]), id)) {
+        id = id_of(value->members[value->n - 1]);
+        id.n++;
+    }
+    struct text fields = TEXT_INIT;
+    for (size_t i = at + 2; i < call->argc; i++) {
+        text_add_bytes(&fields, (const char *)&call->argv[i].n, sizeof call->argv[i].n);
+        text_add_bytes(&fields, call->argv[i].at, call->argv[i].n);
+    }
+    char name[48];
+    int n = snprintf(name, sizeof name, "%" PRIu64 "-%" PRIu64, id.ms, id.n);
+    double number = value->n > 0 ? value->members[value->n - 1]->score + 1 : 1;
+    value_put(value,
+        (struct member){number, {name, (size_t)n}, {fields.bytes, fields.length}});
+    text_deinit(&fields);
+    while (value->n > (size_t)most) {
+        value_remove(value, value->members[0]->name);
+    }
+    lua_pushlstring(call->lua, name, (size_t)n);
+    return NULL;
+}
+
+static void push_entry(const struct call *call, const struct member *member)
+{
+    const char *at = member->value.at, *end = at + member->value.n;
+    lua_createtable(call->lua, 2, 0);
+    lua_pushlstring(call->lua, member->name.at, member->name.n);
+    lua_rawseti(call->lua, -2, 1);
+    lua_newtable(call->lua);
+    for (int i = 1; at < end; i++) {
+        size_t n;
+        memcpy(&n, at, sizeof n);
+        lua_pushlstring(call->lua, at + sizeof n, n);
+        lua_rawseti(call->lua, -2, i);
+        at += sizeof n + n;
+    }
+    lua_rawseti(call->lua, -2, 2);
+}
+
+/* XRANGE KEY FROM + COUNT N */
+static const char *xrange(const struct call *call)
+{
+    struct bytes from = call->argv[2];
+    struct entry_id id = {0};
+    int64_t left;
+    bool is_open = from.n > 0 && from.at[0] == '(';
+    bool is_first = from.n == 1 && from.at[0] == '-';
+    if (!is_first && !parse_id((struct bytes){from.at + is_open, from.n - is_open}, &id)) {
+        return NOT_AN_ID;
+    } else if (!is_word(call->argv[3], "+") || !is_word(call->argv[4], "count") ||
+        !parse_integer(call->argv[5], &left)) {
+        return SYNTAX;
+    }
+    lua_newtable(call->lua);
+    for (size_t i = 0; i < call->value->n && left > 0; i++) {
+        struct entry_id its = id_of(call->value->members[i]);
+        if (is_open ? is_before(id, its) : !is_before(its, id)) {
+            push_entry(call, call->value->members[i]);
+            lua_rawseti(call->lua, -2, (int)lua_objlen(call->lua, -2) + 1);
+            left--;
+        }
+    }
+    return NULL;
+}
+
 /* ---- the server's own ---- */
 
 static const char *info(const struct call *call)
@@ -398,6 +509,9 @@ static const char *info(const struct call *call)
             call->redis->replid);
     } else if (is_word(call->argv[1], "server")) {
         lua_pushfstring(call->lua, "# Server\r\nrun_id:%s\r\n", call->redis->run_id);
+    } else if (is_word(call->argv[1], "memory")) {
+        lua_pushfstring(call->lua, "# Memory\r\nused_memory:2\r\nmaxmemory:%d\r\n",
+            call->redis->is_full ? 1 : 0);
     } else if (is_word(call->argv[1], "cluster")) {
         lua_pushstring(call->lua, "# Cluster\r\ncluster_enabled:0\r\n");
     } else {
@@ -443,6 +557,8 @@ const struct command redis_commands[] = {
     {"srem", 3, MAX_WORDS, VALUE_SET, true, false, remove_members},
     {"time", 1, 1, VALUE_NONE, false, false, tell_time},
     {"unlink", 2, MAX_WORDS, VALUE_NONE, true, false, unlink_keys},
+    {"xadd", 6, MAX_WORDS, VALUE_STREAM, true, true, xadd},
+    {"xrange", 6, 6, VALUE_STREAM, false, false, xrange},
     {"zadd", 4, MAX_WORDS, VALUE_SORTED, true, true, zadd},
     {"zcard", 2, 2, VALUE_SORTED, false, false, count_members},
     {"zcount", 4, 4, VALUE_SORTED, false, false, zcount},

@@ -14,12 +14,12 @@ struct bytes bytes_of(const char *text);
 bool bytes_are(struct bytes a, struct bytes b);
 
 struct member {
-    double score; /* sorted sets; else 0 */
+    double score; /* sorted sets; of a stream the number of the entry; else 0 */
     struct bytes name; /* a hash's field */
-    struct bytes value; /* hashes */
+    struct bytes value; /* hashes; of an entry its fields */
 };
 
-enum value_type { VALUE_NONE, VALUE_HASH, VALUE_SET, VALUE_SORTED };
+enum value_type { VALUE_NONE, VALUE_HASH, VALUE_SET, VALUE_SORTED, VALUE_STREAM };
 
 /* Between two commands never empty: a value that loses its last member is gone. */
 struct value {

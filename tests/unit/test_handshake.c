@@ -337,12 +337,13 @@ Test(ready, a_server_that_is_not_known)
         REPLIES(GOOD);
         expect_questions("CONFIG GET save; CONFIG GET stop-writes-on-bgsave-error; ");
     }
-    REPLIES("[ save '3600 1' ]", "[ stop-writes-on-bgsave-error yes ]", "[ '' '' ]");
+    REPLIES("[ save '3600 1' ]", "[ stop-writes-on-bgsave-error yes ]", "[ '' '' '' ]");
     cr_assert(strstr(ready.guard.warning, "refuses all writes"));
     cr_assert_str_eq(sent(), ask_library);
     expect_done(script_sets[0].name);
     expect_ability(ABILITY_script_info, ABILITY_THERE);
     expect_ability(ABILITY_script_commands, ABILITY_THERE);
+    expect_ability(ABILITY_script_history, ABILITY_THERE);
     cr_assert_str_eq(ready.server.run_id, "abc");
     known = ready.server;
     to_commands();
@@ -364,14 +365,23 @@ static void begin_at_unknown(void)
 Test(ready, what_scripts_may_not_do)
 {
     begin_at_unknown();
-    expect_refusal("[ '' '' '+zadd' '+publish &{p}:*' ]", "");
+    expect_refusal("[ '' '' '' '+zadd' '+publish &{p}:*' ]", "");
     cr_assert_str_eq(
         ready.why, "scripts need what is not allowed here: +zadd +publish &{p}:*");
     begin_at_unknown();
     expect_refusal("-NOPERM eval", "EVAL is not allowed");
     cr_assert(strstr(ready.why, "acknowledge = no-info"), "%s", ready.why);
     begin_at_unknown();
-    expect_failure("[ 'ERR no INFO' '' ]", "INFO in scripts is not allowed");
+    expect_failure("[ 'ERR no INFO' '' '' ]", "INFO in scripts is not allowed");
+}
+
+Test(ready, what_only_the_history_needs)
+{
+    begin_at_unknown();
+    REPLIES("[ '' '' '+xadd +xrange' ]");
+    expect_done(script_sets[0].name);
+    expect_ability(ABILITY_script_history, ABILITY_LACKING);
+    expect_ability(ABILITY_script_commands, ABILITY_THERE);
 }
 
 /* Which is no reason not to use it: renewals and releases may go on. */
@@ -380,12 +390,12 @@ Test(ready, a_server_that_refuses_writes)
     static const struct {
         const char *writes, *meaning;
     } rows[] = {
-        {"[ '' '' ]", NULL},
-        {"[ '' 'OOM command not allowed when used memory > maxmemory.' ]",
+        {"[ '' '' '' ]", NULL},
+        {"[ '' 'OOM command not allowed when used memory > maxmemory.' '' ]",
             "it is at its maxmemory"},
-        {"[ '' 'MISCONF Redis is configured to save RDB snapshots' ]", "it cannot save its data"},
-        {"[ '' 'NOREPLICAS Not enough good replicas to write.' ]", "it has too few replicas"},
-        {"[ '' 'NOPERM this user has no permissions' ]", NULL},
+        {"[ '' 'MISCONF Redis is configured to save RDB snapshots' '' ]", "it cannot save its data"},
+        {"[ '' 'NOREPLICAS Not enough good replicas to write.' '' ]", "it has too few replicas"},
+        {"[ '' 'NOPERM this user has no permissions' '' ]", NULL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         begin_at_unknown();
@@ -411,11 +421,11 @@ static void begin_without_info(const char *policy)
 Test(ready, without_info)
 {
     begin_without_info("-ERR unknown command");
-    expect_refusal("[ 'ERR no INFO' '' ]", "acknowledge = no-info");
+    expect_refusal("[ 'ERR no INFO' '' '' ]", "acknowledge = no-info");
     cr_assert(strstr(ready.why, "acknowledge = eviction"), "%s", ready.why);
     wish.acknowledged = 1U << FAULT_no_info;
     begin_without_info("[ maxmemory-policy noeviction ]");
-    REPLIES("[ 'ERR no INFO' '' ]");
+    REPLIES("[ 'ERR no INFO' '' '' ]");
     cr_assert_str_eq(ready.guard.version, "7.2.0");
     expect_done(script_sets[0].name);
     known = ready.server;

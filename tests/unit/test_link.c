@@ -17,7 +17,7 @@ Test(keys, share_a_hash_tag)
     struct keys keys;
     cr_assert(keys_init(&keys, "my/berth", "0123456789abcdef"));
     cr_assert_str_eq(keys.keys[0], "{my/berth}:db");
-    cr_assert_str_eq(keys.keys[N_SCRIPT_KEYS - 1], "{my/berth}:gone");
+    cr_assert_str_eq(keys.keys[N_SCRIPT_KEYS - 1], "{my/berth}:history");
     cr_assert_str_eq(keys.channels[CHANNEL_OWN], "{my/berth}:s:0123456789abcdef");
     cr_assert_str_eq(keys.channels[CHANNEL_ALL], "{my/berth}:all");
 }

@@ -26,7 +26,7 @@ Test(session_begin, says_hello)
     NO_CALL();
     EXPECT(next_deadline(), "never");
     connect_link();
-    CALL("hello begin 30000 11000 'this host' 0 0 0 '' ''");
+    CALL("hello begin 30000 11000 'this host' 0 0 0 '' '' 0");
     NO_CALL(); /* one at a time */
     wait_for(1);
     answer("ok -1 0 '1' 30000 '0' 1 1");
@@ -46,13 +46,13 @@ Test(session_begin, says_that_the_data_are_in_a_cluster)
 {
     say_cluster();
     connect_link();
-    CALL("hello begin 30000 11000 'this host' 0 0 0 '' cluster");
+    CALL("hello begin 30000 11000 'this host' 0 0 0 '' cluster 0");
 }
 
 Test(session_begin, end_goes_on_where_it_was)
 {
     connect_link();
-    CALL_ANSWERED("hello begin 30000 11000 'this host' 0 0 0 '' ''", "ok -1 0 '1' 30000 '0' 1 1");
+    CALL_ANSWERED("hello begin 30000 11000 'this host' 0 0 0 '' '' 0", "ok -1 0 '1' 30000 '0' 1 1");
     answer_next("ok -1 0 0 0");
     answer_next("ok -1 0");
     CALL_ANSWERED("hello end ''", "ok -1 0 '200'");
@@ -67,7 +67,7 @@ Test(session_begin, begins_again_if_the_database_knows_a_later_incarnation)
     next_call();
     cr_assert_eq(view()->incarnation, 1);
     answer("ok -1 0 '7' 30000 '0' 0 1");
-    CALL("hello begin 30000 11000 'this host' 0 0 30000 '' ''");
+    CALL("hello begin 30000 11000 'this host' 0 0 30000 '' '' 0");
     cr_assert_eq(view()->incarnation, 8);
     answer("ok -1 0 '8' 30000 '0' 0 1");
     CALL("hello news 0");
@@ -91,7 +91,7 @@ Test(session_begin, says_the_ttl_that_its_leases_were_promised)
     say_hello("20000 '0' 1 1");
     restart();
     connect_link();
-    CALL("hello begin 30000 11000 'this host' 0 0 20000 '' ''");
+    CALL("hello begin 30000 11000 'this host' 0 0 20000 '' '' 0");
 }
 
 Test(session_begin, asks_for_nothing_before_it_is_up)
@@ -414,7 +414,7 @@ Test(session_begin, who_has_not_begun_need_not_leave)
 {
     cr_assert_not(leaves());
     connect_link();
-    CALL("hello begin 30000 11000 'this host' 0 0 0 '' ''");
+    CALL("hello begin 30000 11000 'this host' 0 0 0 '' '' 0");
     cr_assert_not(leaves());
     answer("ok -1 0 '1' 30000 '0' 1 1");
     cr_assert(leaves());

@@ -21,7 +21,7 @@ Test(session_layouts, a_new_database_begins_with_the_oldest)
 Test(session_layouts, the_data_are_newer)
 {
     connect_link();
-    CALL("hello begin 30000 11000 'this host' 0 0 0 '' ''");
+    CALL("hello begin 30000 11000 'this host' 0 0 0 '' '' 0");
     cr_assert_eq(last_layout, 2);
     answer("layout '3'");
     cr_assert_eq(view()->state, SESSION_LISTING);
@@ -94,7 +94,7 @@ Test(session_layouts, lost_data_begin_as_they_were)
     answer_next("layout '3'");
     say_hello("30000 '0' 1 1");
     reconnect();
-    CALL("hello begin 30000 11000 'this host' 0 0 30000 '' ''");
+    CALL("hello begin 30000 11000 'this host' 0 0 30000 '' '' 0");
     cr_assert_eq(last_layout, 3);
 }
 
@@ -115,7 +115,7 @@ Test(session_layouts, to_and_fro)
 {
     connect_link();
     for (int i = 0; i < 3; i++) {
-        CALL("hello begin 30000 11000 'this host' 0 0 0 '' ''");
+        CALL("hello begin 30000 11000 'this host' 0 0 0 '' '' 0");
         answer(i % 2 ? "layout '2'" : "layout '3'");
     }
     NO_CALL();

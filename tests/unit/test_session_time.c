@@ -166,7 +166,7 @@ Test(session_time_first, a_hello_is_tried_again_and_refuses_meanwhile)
     EXPECT(next_deadline(), "1.250");
     NO_CALL();
     wait_for(1.25);
-    CALL("hello begin 30000 11000 'this host' 0 0 0 '' ''");
+    CALL("hello begin 30000 11000 'this host' 0 0 0 '' '' 0");
 }
 
 /* All of them were sent before the first error. */
@@ -181,7 +181,7 @@ Test(session_time_first, errors_of_several_calls_at_once)
     ANSWER("ok -1 0 granted '5' 's 1 17 0' waiting '6' 1", "A granted s=0; B place 1");
     NO_CALL();
     wait_for(1.25);
-    CALL("hello begin 30000 11000 'this host' 17 6 30000 '' ''");
+    CALL("hello begin 30000 11000 'this host' 17 6 30000 '' '' 0");
 }
 
 /* ---- late grants ---- */

@@ -92,7 +92,7 @@ Test(session_unreachable, queued_leases_are_listed)
     ask("D", "s");
     reconnect();
     CALL_ANSWERED(
-        "hello begin 30000 11000 'this host' 17 6 30000 '' ''", "ok -1 0 '2' 30000 '0' 0 1");
+        "hello begin 30000 11000 'this host' 17 6 30000 '' '' 0", "ok -1 0 '2' 30000 '0' 0 1");
     answer_next("ok -1 0 0 0");
     answer_next("ok -1 0");
     CALL("hello lease $A held 0 5 7 7 '' i 1 s s 1 3 0 17 2 0"
@@ -327,7 +327,7 @@ Test(session_unreachable, hello_is_sent_once_all_answers_are_in)
     cr_assert_eq(view()->state, SESSION_LISTING);
     NO_CALL();
     answer("hello grace");
-    CALL("hello begin 30000 11000 'this host' 9 5 30000 '' ''");
+    CALL("hello begin 30000 11000 'this host' 9 5 30000 '' '' 0");
     answer("ok 41000 41000 '2' 30000 '0' 1 1");
     answer_next("ok -1 0 0 0");
     answer_next("ok -1 0");
@@ -426,7 +426,7 @@ Test(session_unreachable, a_message_to_all_has_it_renew)
 {
     message("hello 0");
     CALL_ANSWERED("renew 0", "hello grace");
-    CALL("hello begin 30000 11000 'this host' 0 0 30000 '' ''");
+    CALL("hello begin 30000 11000 'this host' 0 0 30000 '' '' 0");
     message("hello 0"); /* comes again while it says hello */
     NO_CALL();
 }
@@ -490,7 +490,7 @@ Test(session_unreachable, a_new_name_when_nothing_is_left_of_the_old_one)
     cr_assert(!session_needs_name(session));
     NO_CALL();
     connect_link();
-    CALL("hello begin 30000 11000 'this host' 17 5 30000 '' ''");
+    CALL("hello begin 30000 11000 'this host' 17 5 30000 '' '' 0");
     cr_assert_eq(view()->incarnation, 1);
     EXPECT(last_reached, reached(0));
 }
@@ -505,7 +505,7 @@ Test(session_unreachable, other_data)
     NO_CALL();
     EXPECT(next_deadline(), "30.000");
     wait_for(30);
-    CALL("hello begin 30000 11000 'this host' 0 6 30000 '' ''");
+    CALL("hello begin 30000 11000 'this host' 0 6 30000 '' '' 0");
 }
 
 /* ---- restarted ---- */
@@ -522,7 +522,7 @@ Test(session_unreachable, a_restart)
     cr_assert_eq(core_fleet_deadline(core, 1), now + (nanoseconds)(22.95 * 1e9));
     connect_link();
     /* The largest numbers seen, or larger; the next incarnation. */
-    CALL("hello begin 30000 11000 'this host' 5000 6 30000 '' ''");
+    CALL("hello begin 30000 11000 'this host' 5000 6 30000 '' '' 0");
     cr_assert_eq(view()->incarnation, 2);
     answer("ok -1 0 '2' 30000 '7' 0 1");
     CALL_ANSWERED("hello news 0", "ok -1 0 0 0");

@@ -7,7 +7,7 @@ local EVENTS_ON_THEIR_WAY = 10 ^ 5 -- a bound: that many sessions of one daemon 
 
 -- DB is still missing then: it goes last.
 local function fresh_keys()
-    call('UNLINK', unpack(KEYS))
+    call('UNLINK', unpack(KEYS, 1, 22)) -- the history goes on
     for _, set in ipairs({SESSIONS, REST, KEEPING, FREED, UNDONE}) do
         call('ZADD', set, '+inf', KEEP) -- these are in the order of time, or of use
     end
@@ -108,6 +108,7 @@ local function begin()
     write_session(session)
     live_on()
     made.gone.come_back(ME, ARGV[8])
+    made.history.agree(tonumber(ARGV[14]))
     settle()
     return answer('ok', text_of(session.incarnation), db.ttl,
         tostring(call('HGET', SESSION, 'n:' .. ME) or 0), is_new and 1 or 0, n_sessions())
@@ -381,7 +382,7 @@ local function list()
             local other = key ~= lease.key and load_lease(key)
             if other then
                 emit(other.session, 'lost ' .. other.id)
-                drop_lease(other)
+                drop_lease(other, made.history.ending_of(other, 'lost'))
             end
         end
         for _, member in ipairs(#members > 0 and members_over(resource, word) or {}) do
@@ -439,7 +440,7 @@ local function list()
             for _, key in ipairs(other_owners(lease, claim)) do
                 local other = load_lease(key)
                 emit(other.session, 'lost ' .. other.id)
-                drop_lease(other)
+                drop_lease(other, other.state == 'H' and made.history.ending_of(other, 'lost')) -- a waiter asks again
             end
         end
         take_identities(lease)
@@ -594,7 +595,8 @@ local function end_listing()
         elseif n_work >= MAX_WORK then
             break
         else
-            drop_key(key, lease)
+            -- A waiter may ask again; a holder has ended while its daemon could not say how.
+            drop_key(key, lease, lease and lease.state == 'H' and made.history.ending_of(lease, 'gone'))
         end
     end
     local is_done = #keys < MAX_ENDED and n_work < MAX_WORK

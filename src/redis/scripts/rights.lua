@@ -1,6 +1,7 @@
 -- rights.lua - asks a server what scripts may do there, and writes nothing. ARGV: any of the database's keys (among
 -- KEYS, it might not be allowed), and one of its channels. Returns an array of strings: the error of INFO, or "" if
--- scripts may use it; the error of a write, or ""; what the user lacks, as ACL SETUSER takes it ("+hset").
+-- scripts may use it; the error of a write, or ""; what the user lacks for the history alone ("+xadd"), or ""; what it
+-- lacks besides, as ACL SETUSER takes it ("+hset").
 local names = {COMMANDS} -- that the other scripts use on keys: see embed
 local prefix = string.match(ARGV[1], '^.*:')
 local lacking = {}
@@ -32,6 +33,12 @@ end
 need('+publish &' .. prefix .. '*', 'PUBLISH', ARGV[2], '1')
 need('+ping', 'PING')
 need('+time', 'TIME')
+local needed = lacking
+lacking = {}
+need('+xadd', 'XADD', ARGV[1], '*', '1', '1')
+need('+xrange', 'XRANGE', ARGV[1], '-', '+')
+local of_history = table.concat(lacking, ' ')
+lacking = needed
 local info = redis.pcall('INFO', 'server')
 local cluster = redis.pcall('INFO', 'cluster')
 if type(cluster) == 'string' and string.find(cluster, 'cluster_enabled:1', 1, true) then
@@ -39,4 +46,4 @@ if type(cluster) == 'string' and string.find(cluster, 'cluster_enabled:1', 1, tr
 end
 -- Nobody is that member: nothing is written.
 local writing = redis.pcall('ZADD', prefix .. 'sessions', 'XX', 0, '')
-return {type(info) == 'table' and info.err or '', type(writing) == 'table' and writing.err or '', unpack(lacking)}
+return {type(info) == 'table' and info.err or '', type(writing) == 'table' and writing.err or '', of_history, unpack(lacking)}

@@ -67,7 +67,7 @@ local function load_lease(key)
             limit = claim[5], ancestral = claim[6], units = claim[7]}
     end
     local session, id = match(key, '^([^/]*)/(.*)$')
-    return {key = key, session = session, id = id, state = state, incarnation = incarnation,
+    return {key = key, record = record, session = session, id = id, state = state, incarnation = incarnation,
         priority = priority, ticket = ticket, uid = uid, shared = shared, holder = holder,
         info = info, claims = claims, road = road, above = above, since = since or nil,
         more = fields[13] ~= nil and {unpack(fields, 13)} or nil}

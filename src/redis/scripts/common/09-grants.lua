@@ -82,8 +82,9 @@ local function free_claim(lease, claim)
     rooms.forget_if_idle(resource)
 end
 
--- Ends a lease, held or waiting. If it is broken off, the next call finishes it.
-local function drop_lease(lease)
+-- Ends a lease, held or waiting. If it is broken off, the next call finishes it. `ending` says how, for the history;
+-- nil: it is no end, the lease goes on somehow.
+local function drop_lease(lease, ending)
     for _, claim in ipairs(lease.claims) do
         mark_if_waited_for(claim.name)
     end
@@ -97,6 +98,9 @@ local function drop_lease(lease)
     end
     drop_identities(lease)
     batch.records[lease.key] = nil
+    if ending and db.history then
+        made.history.note(lease, ending)
+    end
     if db.ended then
         db.ended[#db.ended + 1] = lease.key
     else
@@ -106,25 +110,25 @@ local function drop_lease(lease)
 end
 
 -- The same for the key of a lease, which may have no record: `lease` is what load_lease(key) says.
-local function drop_key(key, lease)
+local function drop_key(key, lease, ending)
     if lease then
-        drop_lease(lease)
+        drop_lease(lease, ending)
     else
         forget_unbegun(key)
     end
 end
 
 -- The same for several, whose records go together, and last: if the call is broken off before that, a later one
--- ends the leases again.
-function batch.drop(keys)
+-- ends the leases again. `endings` by key.
+function batch.drop(keys, endings)
     if #keys == 1 then
-        drop_key(keys[1], load_lease(keys[1]))
+        drop_key(keys[1], load_lease(keys[1]), endings[keys[1]])
         return
     end
     batch.look_up(keys)
     db.ended = {}
     for _, key in ipairs(keys) do
-        drop_key(key, load_lease(key))
+        drop_key(key, load_lease(key), endings[key])
     end
     local ended = db.ended
     db.ended = nil

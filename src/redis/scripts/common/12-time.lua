@@ -91,14 +91,15 @@ function make.time()
         noted.first[REST] = nil
     end
 
-    local function purge_leases(session, most, losses)
+    -- They have ended when the session did, whenever that is noticed.
+    local function purge_leases(session, most, losses, expiry)
         local keys = call('ZRANGEBYSCORE', OWNED, session.sid, session.sid, 'LIMIT', 0, most)
         for _, key in ipairs(keys) do
             if n_work >= MAX_WORK then
                 return most -- and perhaps more
             end
             local lease = load_lease(key)
-            drop_key(key, lease)
+            drop_key(key, lease, lease and made.history.ending_of(lease, 'deadline', expiry))
             if losses and lease and lease.state == 'H' then
                 made.gone.note_loss(losses, lease)
             end
@@ -127,7 +128,7 @@ function make.time()
             end
             local session = session_of(name)
             local losses = session and made.gone.losses_of(name)
-            local n = session and purge_leases(session, left, losses) or 0
+            local n = session and purge_leases(session, left, losses, tonumber(expiry)) or 0
             if n < left then
                 local heard_at = tonumber(expiry) - db.ttl
                 if losses and not made.gone.is_back(session, heard_at) then

@@ -124,6 +124,7 @@ do
         db.layout, db.ttl, db.lag, db.is_cluster = record.layout, record.ttl, record.lag, record.is_cluster
         db.replid, db.run, db.epoch, db.clock = record.replid, record.run, record.epoch, record.clock
         db.sweep, db.keeps, db.convert = record.sweep, record.keeps, record.convert
+        db.history, db.missed = record.history, record.missed
         db.memory, db.sequence, db.last = mark, last.sequence, last.at
         return true
     end
@@ -153,7 +154,8 @@ do
         end
         local now = db.last_memory or {of = DB}
         now.record = {layout = db.layout, ttl = db.ttl, lag = db.lag, is_cluster = db.is_cluster,
-            replid = db.replid, run = db.run, epoch = db.epoch, clock = db.clock, sweep = db.sweep, keeps = db.keeps, convert = db.convert}
+            replid = db.replid, run = db.run, epoch = db.epoch, clock = db.clock, sweep = db.sweep, keeps = db.keeps, convert = db.convert,
+            history = db.history, missed = db.missed}
         now.sequence, now.at, now.replid = db.sequence, db.last, db.now_replid
         now.definitions, now.resources, now.sessions = definitions, resources, sessions
         now.walked, now.noted = walked, noted
@@ -193,6 +195,8 @@ end
 local function run(name)
     local script = scripts[name]
     if script.at_maxmemory and not LIBRARY then
+        local refusal = redis.pcall('ZADD', SESSIONS, 'XX', '0', '') -- nobody is that member
+        db.is_full = type(refusal) == 'table' and match(refusal.err or '', '^OOM') ~= nil
         call('ZREM', SESSIONS, '') -- Redis allows what a script writes after its first write; functions have a flag
     end
     if script.begin and ARGV[5] == 'begin' then

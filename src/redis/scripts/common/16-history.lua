@@ -1,0 +1,127 @@
+-- ---- what has ended of late: for people's eyes ----
+--
+-- `history` of DB is how many entries the database keeps, about; absent: none. `missed` is how many were left out, and since
+-- when: "N FROM". Nothing here may hinder what a call is for: an error of the key is ignored. An entry is written
+-- before the lease's record goes, so a call that is broken off and repeated may leave two.
+--
+-- Entries have one field: e, KEY HOST ENDING RECORD with tabs between, the last of which is the lease's as it was in
+-- LEASES; m, MISSED; or s, as the history begins.
+
+function make.history()
+    local MAX_LENGTH, MAX_ENDING = 1000000, 256
+    local PAGE = 200 -- entries
+
+    -- A library's functions are allowed everything at maxmemory, and asking costs more than the entry: what was
+    -- seen is believed for a second. It concerns the server, not one database.
+    local LOOKS_AGAIN_AFTER = 1000 -- ms
+    local looked_at, was_full = -math.huge, false
+
+    local function is_full()
+        if LIBRARY and not (looked_at <= wall and wall < looked_at + LOOKS_AGAIN_AFTER) then
+            local info = info_of('memory') or ''
+            local used, most = match(info, 'used_memory:(%d+)'), match(info, '\nmaxmemory:(%d+)')
+            looked_at = wall
+            was_full = tonumber(most or 0) > 0 and tonumber(used or 0) > tonumber(most)
+        end
+        return db.is_full or was_full
+    end
+
+    local function ask(command, ...)
+        return redis.pcall(command, KEYS[23], ...)
+    end
+
+    local function add(field, value)
+        redis.pcall('XADD', KEYS[23], 'MAXLEN', '~', db.history, '*', field, value)
+    end
+
+    local function miss()
+        local n, from = match(db.missed or '', '^(%d+) (%d+)$')
+        db.missed = format('%d %s', (n or 0) + 1, from or text_of(wall))
+        call('HSET', DB, 'missed', db.missed)
+    end
+
+    local function note(lease, ending)
+        if is_full() then
+            miss()
+            return
+        elseif db.missed then
+            add('m', db.missed)
+            call('HDEL', DB, 'missed')
+            db.missed = false
+        end
+        local session = session_of(lease.session)
+        add('e', lease.key .. '\t' .. (session and session.host or '') .. '\t' ..
+            string.sub(ending, 1, MAX_ENDING) .. '\t' .. lease.record)
+    end
+
+    -- Of a lease that its daemon does not end: when it has ended, and for how long it was held. `at` on the session
+    -- clock; nil: now. The wait of a host that is gone has ended as if its client were.
+    local function ending_of(lease, how, at)
+        local ending = format('how=%s ended=%d', lease.state == 'H' and how or 'cancelled',
+            wall - max(floor(db.clock - (at or db.clock)), 0))
+        if lease.since then
+            ending = format('%s held=%d', ending, max(floor((at or db.clock) - lease.since), 0))
+        end
+        return ending
+    end
+
+    -- A daemon says how many its file wants (nil: it may not keep any): the last one to come decides. The key is made
+    -- if it is missing: in a cluster, none should be.
+    local function agree(length)
+        local wanted = length and length > 0 and text_of(min(floor(length), MAX_LENGTH))
+        local is_there = call('EXISTS', KEYS[23]) == 1
+        if not length or wanted == db.history and is_there then
+            return
+        elseif not wanted then
+            ask('XADD', 'MAXLEN', '0', '*', 's', '') -- removes all entries, and this one
+            call('HDEL', DB, 'history')
+        else
+            if not db.history or not is_there then
+                ask('XADD', 'MAXLEN', '~', wanted, '*', 's', '')
+            end
+            call('HSET', DB, 'history', wanted)
+        end
+        db.history = wanted
+    end
+
+    local function row_of(id, fields)
+        local field, value = unpack(fields, 1, 2)
+        if field == 'm' then
+            local n, from = match(value, '^(%d+) (%d+)$')
+            return {'missed', id, n, from}
+        elseif field == 'e' then
+            local key, host, ending, record = match(value, '^([^\t]*)\t([^\t]*)\t([^\t]*)\t(.*)$')
+            batch.records[key] = record
+            local lease = load_lease(key)
+            return {'past', id, key, host, ending, lease.state, lease.uid, lease.holder, lease.info,
+                claims_text(lease)}
+        end
+    end
+
+    -- The entries behind that id, or from N ms ago on (`N ago`), as rows of a snapshot. The first row: NOW, the id of the
+    -- first entry that there is, the last one of this page if there may be more, and MISSED. Without the right to read
+    -- there is no row. What makes no sense is left out.
+    local function page(from)
+        local ago = tonumber(match(from, '^(%d+) ago$'))
+        local bound = ago and text_of(max(wall - ago, 0)) or '(' .. from
+        local first, found = ask('XRANGE', '-', '+', 'COUNT', '1'), ask('XRANGE', bound, '+', 'COUNT', PAGE)
+        if type(first) ~= 'table' or first.err or type(found) ~= 'table' or found.err then
+            return {}
+        end
+        local rows = {{'page', text_of(wall), first[1] and first[1][1] or '', #found == PAGE and found[PAGE][1] or '',
+            db.missed or ''}}
+        for _, entry in ipairs(found) do
+            local is_good, row = pcall(row_of, entry[1], entry[2])
+            if is_good and row then
+                for i, value in ipairs(row) do
+                    row[i] = tostring(value)
+                end
+                rows[#rows + 1] = row
+            end
+        end
+        batch.records = {}
+        return rows
+    end
+
+    return {note = note, ending_of = ending_of, agree = agree, page = page}
+end

@@ -1,0 +1,261 @@
+#include "status/fleet_ended.h"
+
+#include "base/memory.h"
+#include "base/words.h"
+#include "core/units.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Milliseconds: since 1970, and of spans. */
+#define MAX_MS (INT32_MAX * UINT64_C(2000))
+
+/* ---- a page ---- */
+
+enum page_field { PAGE_WORD, PAGE_NOW, PAGE_FIRST, PAGE_NEXT, PAGE_MISSED, N_PAGE_FIELDS };
+
+/* The time of an entry's id; 0: it is none. */
+static uint64_t time_of_id(const char *id)
+{
+    char digits[STREAM_ID_SIZE];
+    uint64_t ms = 0;
+    size_t n = strcspn(id, "-");
+    if (n < sizeof digits && id[n] == '-') {
+        memcpy(digits, id, n);
+        digits[n] = '\0';
+        number_parse(digits, MAX_MS, &ms);
+    }
+    return ms;
+}
+
+bool fleet_page_read(
+    struct fleet_page *page, const struct fleet_rows *rows, nanoseconds read_at)
+{
+    size_t at = 0;
+    const struct fleet_row *row = fleet_rows_next(rows, "page", N_PAGE_FIELDS, &at);
+    *page = (struct fleet_page){.read_at = read_at};
+    if (!row || !fleet_number(row, PAGE_NOW, MAX_MS, &page->now)) {
+        return false;
+    }
+    const char *next = fleet_field(row, PAGE_NEXT), *missed = fleet_field(row, PAGE_MISSED);
+    char word[24];
+    page->since = time_of_id(fleet_field(row, PAGE_FIRST));
+    if (time_of_id(next) > 0 && strlen(next) < sizeof page->next) {
+        strcpy(page->next, next);
+    }
+    missed = fleet_take_word(missed, ' ', word, sizeof word);
+    if (missed && number_parse(word, INT64_MAX, &page->n_missed)) {
+        number_parse(missed, MAX_MS, &page->missed_since);
+    }
+    return true;
+}
+
+nanoseconds fleet_page_instant(const struct fleet_page *page, uint64_t ms)
+{
+    return page->read_at - ((nanoseconds)page->now - (nanoseconds)ms) * NANOSECONDS_PER_MILLISECOND;
+}
+
+enum missed_field { MISSED_WORD, MISSED_ID, MISSED_N, MISSED_FROM, N_MISSED_FIELDS };
+
+bool fleet_missed_read(struct fleet_missed *missed, const struct fleet_row *row)
+{
+    missed->until = time_of_id(fleet_field(row, MISSED_ID));
+    return strcmp(row->fields, "missed") == 0 && row->n >= N_MISSED_FIELDS && missed->until > 0 &&
+        number_parse(fleet_field(row, MISSED_N), INT64_MAX, &missed->n) &&
+        number_parse(fleet_field(row, MISSED_FROM), MAX_MS, &missed->from);
+}
+
+/* ---- an entry ---- */
+
+enum past_field {
+    PAST_WORD,
+    PAST_ID,
+    PAST_KEY,
+    PAST_HOST,
+    PAST_ENDING,
+    PAST_STATE,
+    PAST_UID,
+    PAST_HOLDER,
+    PAST_INFO,
+    PAST_CLAIMS,
+    N_PAST_FIELDS
+};
+
+static bool has_word(const char *words, const char *key)
+{
+    size_t n;
+    return fleet_info_find(words, key, &n) != NULL;
+}
+
+static bool is_code_word(const char *word)
+{
+    return word[0] != '\0' && word[strspn(word, "abcdefghijklmnopqrstuvwxyz-")] == '\0';
+}
+
+static bool take_how(struct fleet_ended *ended, const char *ending)
+{
+    size_t n;
+    const char *how = fleet_info_find(ending, "how", &n);
+    if (!how || n >= sizeof ended->how) {
+        return false;
+    }
+    memcpy(ended->how, how, n);
+    ended->how[n] = '\0';
+    ended->entry.how = ended->how;
+    return is_code_word(ended->how);
+}
+
+static void take_ending(struct fleet_ended *ended, const char *ending)
+{
+    struct history_entry *entry = &ended->entry;
+    size_t n;
+    const char *why = fleet_info_find(ending, "why", &n);
+    entry->status = has_word(ending, "exit") ? HISTORY_EXITED
+        : has_word(ending, "signal")         ? HISTORY_SIGNALLED
+                                             : HISTORY_STATUS_UNKNOWN;
+    entry->number = (uint8_t)fleet_info_number(
+        ending, entry->status == HISTORY_EXITED ? "exit" : "signal", UINT8_MAX);
+    entry->by = (struct actor){
+        .is_known = has_word(ending, "by"),
+        .has_login = has_word(ending, "by_login"),
+        .uid = (uint32_t)fleet_info_number(ending, "by", UINT32_MAX),
+        .login = (uint32_t)fleet_info_number(ending, "by_login", UINT32_MAX),
+    };
+    entry->why = why ? fleet_text(ended->why, why, n, REASON_BYTES) : NULL;
+}
+
+/* A host that is gone has not said how long its lease had waited: its clock, when that was asked
+ * for, and Redis' may differ. */
+static void take_times(struct fleet_ended *ended, const struct fleet_row *row,
+    const struct fleet_page *page)
+{
+    const char *ending = fleet_field(row, PAST_ENDING), *info = fleet_field(row, PAST_INFO);
+    uint64_t at = fleet_info_number(info, "at", MAX_MS);
+    uint64_t over = fleet_info_number(ending, "ended", MAX_MS);
+    uint64_t held = fleet_info_number(ending, "held", MAX_MS);
+    uint64_t waited = fleet_info_number(ending, "waited", MAX_MS);
+    over = over > 0 ? over : time_of_id(ended->stream_id);
+    if (!has_word(ending, "waited") && at > 0 && over > at + held) {
+        waited = over - held - at;
+    }
+    struct saved_lease *lease = &ended->lease;
+    lease->is_held = has_word(ending, "held");
+    ended->entry.ended_at = fleet_page_instant(page, over);
+    lease->granted_at = ended->entry.ended_at - (nanoseconds)held * NANOSECONDS_PER_MILLISECOND;
+    lease->asked_at = lease->granted_at - (nanoseconds)waited * NANOSECONDS_PER_MILLISECOND;
+}
+
+static void fleet_ended_take_attributes(struct fleet_ended *ended, const struct fleet_row *row)
+{
+    const char *info = fleet_field(row, PAST_INFO), *holder = fleet_field(row, PAST_HOLDER);
+    struct lease_attributes *attributes = &ended->lease.attributes;
+    for (size_t i = 0; i < N_ATTRIBUTES; i++) {
+        size_t n;
+        const struct attribute_row *attribute = &attribute_rows[i];
+        const char *value = attribute->is_shown ? fleet_info_find(info, attribute->word, &n) : NULL;
+        if (value) {
+            *(const char **)((char *)attributes + attribute->offset) =
+                fleet_text(ended->texts[i], value, n, attribute->bound);
+        }
+    }
+    attributes->holder =
+        fleet_text(ended->texts[ATTRIBUTE_holder], holder, strlen(holder), HOLDER_BYTES);
+}
+
+/* "NAME COUNT TOKEN UNITS" */
+static bool fleet_ended_take_claim(struct fleet_ended *ended, char *text, size_t *n_unitsp)
+{
+    char *name = strsep(&text, " "), *count = strsep(&text, " "), *token = strsep(&text, " ");
+    uint64_t n;
+    if (!token || !text || !name_is_valid(name) || !number_parse(count, MAX_UNITS, &n) || n == 0 ||
+        ended->lease.n_claims == MAX_RESOURCES_PER_LEASE) {
+        return false;
+    }
+    struct saved_claim *claim = &ended->lease.claims[ended->lease.n_claims++];
+    *claim = (struct saved_claim){.name = name, .count = (uint32_t)n};
+    claim->is_pool = units_count(text, false) != n;
+    if (ended->lease.is_held && *n_unitsp + n <= MAX_UNITS &&
+        units_parse(text, claim->is_pool, (uint32_t)n, ended->units + *n_unitsp)) {
+        claim->units = ended->units + *n_unitsp;
+        *n_unitsp += n;
+    }
+    return true;
+}
+
+/* As many as its text may name. */
+static struct saved_unit *room_for_units(const char *claims)
+{
+    uint64_t n = 0;
+    for (const char *at = claims; at; at = strchr(at, '|')) {
+        uint64_t count = 0;
+        char word[NAME_BYTES + 1];
+        at += *at == '|';
+        const char *rest = fleet_take_word(at, ' ', word, sizeof word);
+        if (rest && fleet_take_word(rest, ' ', word, sizeof word)) {
+            number_parse(word, MAX_UNITS, &count);
+        }
+        n += count;
+    }
+    n = n < MAX_UNITS ? n : MAX_UNITS;
+    return memory_new(((size_t)n + 1) * sizeof(struct saved_unit));
+}
+
+static bool take_claims(struct fleet_ended *ended, const char *claims)
+{
+    size_t n_units = 0;
+    bool is_good = true;
+    ended->claims = memory_string(claims);
+    ended->units = room_for_units(claims);
+    char *rest = ended->claims;
+    for (char *claim; is_good && (claim = strsep(&rest, "|"));) {
+        is_good = fleet_ended_take_claim(ended, claim, &n_units);
+    }
+    return is_good;
+}
+
+/* The writer has said how many of its resources hide it: those that do here, if these are as many;
+ * else any. */
+static uint16_t hiding_of(const struct saved_lease *lease, uint64_t n_hiding, struct core *core)
+{
+    uint64_t n_here = 0;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct definition *definition = core_find_definition(core, lease->claims[i].name);
+        n_here += definition && definition->shows_to_owner_only;
+    }
+    return n_hiding <= n_here ? 0 : UINT16_MAX;
+}
+
+bool fleet_ended_read(struct fleet_ended *ended, const struct fleet_row *row,
+    const struct fleet_page *page, struct core *core)
+{
+    const char *ending = fleet_field(row, PAST_ENDING), *info = fleet_field(row, PAST_INFO);
+    uint64_t uid;
+    *ended = (struct fleet_ended){.stream_id = fleet_field(row, PAST_ID),
+        .key = fleet_field(row, PAST_KEY)};
+    struct saved_lease *lease = &ended->lease;
+    if (strcmp(row->fields, "past") != 0 || row->n < N_PAST_FIELDS ||
+        time_of_id(ended->stream_id) == 0 || !fleet_key_parse(ended->key, &lease->id) ||
+        !fleet_number(row, PAST_UID, UINT32_MAX, &uid) || !take_how(ended, ending)) {
+        return false;
+    }
+    fleet_bounded(ended->host, fleet_field(row, PAST_HOST), REASON_BYTES);
+    lease_attributes_init(&lease->attributes);
+    lease->uid = ended->entry.uid = (uint32_t)uid;
+    lease->pid = (int32_t)fleet_info_number(info, "pid", INT32_MAX);
+    ended->entry.lease = lease->id;
+    take_ending(ended, ending);
+    take_times(ended, row, page);
+    fleet_ended_take_attributes(ended, row);
+    if (!take_claims(ended, fleet_field(row, PAST_CLAIMS))) {
+        fleet_ended_deinit(ended);
+        return false;
+    }
+    ended->entry.hiding = hiding_of(lease, fleet_info_number(info, "hide", INT32_MAX), core);
+    return true;
+}
+
+void fleet_ended_deinit(struct fleet_ended *ended)
+{
+    free(ended->claims);
+    free(ended->units);
+}

@@ -1,0 +1,302 @@
+"""`history database=D`: what has ended of late on all hosts, as their database remembers it."""
+
+import re
+import time
+
+import pytest
+
+from daemon_help import event, keys, needs_root, status
+from fleet_help import clock, documented_rights, hosts, needs_redis, redis_section, redis_server  # noqa: F401
+from fleet_ops_help import RESOURCES, client_of, fleet, gets, queues, up
+from history_help import Entry
+from lines import until
+
+pytestmark = needs_redis
+
+HIDDEN = RESOURCES + """
+[semaphore secret]
+scope = fleet
+limit = 2
+show-commands = owner
+"""
+
+
+class Answer:
+    """.head, a dict; .entries, the `ended` lines; .gaps, dicts."""
+
+    def __init__(self, lines):
+        head, *rest, end = lines
+        assert head.startswith("ok now=") and end == "end", lines
+        self.head = dict(keys(head.split(" ")[1:]))
+        self.entries = [Entry(line) for line in rest if line.startswith("ended ")]
+        self.gaps = [dict(keys(line.split(" ")[1:])) for line in rest if line.startswith("gap ")]
+        assert len(rest) == len(self.entries) + len(self.gaps), rest
+
+
+def ends(host, words="", uid=None):
+    return Answer(client_of(host, uid).lines(f"history database=default {words}".rstrip()))
+
+
+def end_of(host, lease, words=""):
+    """The only one of that lease, once it is there."""
+    entry, = until(lambda: [one for one in ends(host, words).entries if one.lease.endswith(lease)])
+    return entry
+
+
+def name_of(host):
+    return re.search(r"^(\S+) ", host.berthctl("hosts").stdout.split("\n")[1])[1]
+
+
+@pytest.fixture
+def pair(redis_server, hosts):  # noqa: F811
+    return fleet(redis_server, hosts)
+
+
+def test_a_release_is_seen_on_all_hosts(pair):
+    a, b = pair
+    client = client_of(a)
+    lease = gets(client, "acquire etl:2 gpus:1 program=p%20q reason=why holder=h")
+    time.sleep(0.05)
+    assert client.request(f"release {lease} exit=3") == "ok"
+    there, here = end_of(b, lease), end_of(a, lease)
+    assert re.fullmatch("[0-9a-f]{16}/" + lease, there.lease) and here.lease == lease
+    for entry in (there, here):
+        entry.has(units="etl:0-1;gpus:g0", how="released", exit="3", program="p q", reason="why", holder="h",
+                  database="default", by=None, signal=None, code=None, id=None)
+        assert 50 <= int(entry["held"]) < 20000 and 0 <= int(entry["waited"]) < 20000
+    assert there["host"] and here.get("host") is None
+    head = ends(b).head
+    assert head["whose"] == "database" and head["database"] == "default" and "more" not in head
+    assert int(head["since"]) <= int(there["ended"]) <= int(head["now"])
+    assert abs(int(head["now"]) - time.time() * 1000) < 5000
+
+
+def test_waits_that_end(pair):
+    a, b = pair
+    holder, client = client_of(a), client_of(b)
+    gets(holder, "acquire etl:2")
+    queued = queues(client, "acquire etl:2 wait=300ms")
+    assert event(client)[:2] == ("denied", queued)
+    entry = end_of(a, queued)
+    entry.has(units="etl=2", how="timeout", held=None, code=None)
+    assert 300 <= int(entry["waited"]) < 20000
+    queued = queues(client, "acquire etl:1")
+    assert client.request(f"cancel {queued}").startswith("ok")
+    end_of(a, queued).has(units="etl=1", how="cancelled", held=None)
+    assert len(ends(a).entries) == 2 == len(ends(a, "etl").entries)
+    # One that was not to wait is none.
+    assert client.request("acquire etl wait=0").startswith(("error would-wait", "pending"))
+    assert len(ends(a).entries) == 2
+
+
+def test_a_revoke_from_another_host(pair):
+    a, b = pair
+    client = client_of(a)
+    lease = gets(client, "acquire door")
+    key = until(lambda: re.search(r"holder ([0-9a-f]{16}/\S+)", "\n".join(client_of(b).lines("status door"))))[1]
+    assert b.berthctl("revoke", key, "--reason", "it hangs: 100 %").returncode == 0
+    assert event(client)[:2] == ("revoked", lease)
+    assert client.request(f"release {lease} signal=15") == "ok"
+    for host in (a, b):
+        end_of(host, lease).has(how="revoked", by="0", why="it hangs: 100 %", signal="15", units="door:0")
+
+
+def test_a_host_that_dies(redis_server, hosts):  # noqa: F811
+    """Its leases end when its session does, whenever that is noticed."""
+    a, b = fleet(redis_server, hosts)
+    holder, client = client_of(a), client_of(b)
+    kept = gets(holder, "acquire etl")
+    lease = gets(client, "acquire etl")
+    waits = queues(client, "acquire etl")
+    name = name_of(b)
+    b.kill()
+    entry = end_of(a, lease)
+    entry.has(units="etl:1", how="deadline", exit=None, host=name)
+    assert 5000 < int(entry["held"]) < 30000
+    end_of(a, waits).has(units="etl=1", how="cancelled", held=None)
+    assert not [one for one in ends(a).entries if one.lease == kept]
+
+
+def test_which_are_asked_for(pair):
+    a, b = pair
+    client = client_of(a)
+    leases = []
+    for name in ("etl", "door", "market/x"):
+        leases.append(gets(client, f"acquire {name}"))
+        assert client.request(f"release {leases[-1]}") == "ok"
+        end_of(b, leases[-1])
+    assert [one.lease[17:] for one in ends(b).entries] == leases
+    assert [one.lease[17:] for one in ends(b, "door 'x'".split()[0]).entries] == [leases[1]]
+    key = ends(b, "door").entries[0].lease
+    assert [one.lease for one in ends(b, f"lease={key}").entries] == [key]
+    assert [one.lease for one in ends(a, f"lease={leases[1]}").entries] == [leases[1]]
+    assert ends(b, f"lease={leases[1]}").entries == [], "it is no lease of this host"
+    assert ends(b, "user=4711").entries == [] and len(ends(b, "user=0").entries) == 3
+    assert ends(b, "since=0").entries == [] and len(ends(b, "since=60000").entries) == 3
+    assert ends(b, "until=60000").entries == [] and len(ends(b, "until=0").entries) == 3
+    two = ends(b, "limit=2")
+    assert [one.lease[17:] for one in two.entries] == leases[1:] and two.head["more"] == "1"
+    assert "more" not in ends(b, "limit=3").head and len(ends(b, "limit=3").entries) == 3
+    for wrong in ("since=x", "until=x", "user=x", "lease=/", "limit=x", "after=1"):
+        assert client_of(b).request(f"history database=default {wrong}").startswith("error bad-value")
+    assert client_of(b).request("history database=nowhere").startswith("error unknown")
+    assert client_of(b).request("history database=default nothing").startswith("error unknown")
+
+
+def test_many_pages_and_those_behind_one(pair):
+    a, b = pair
+    client = client_of(a)
+    for _ in range(450):
+        lease = gets(client, "acquire etl")
+        assert client.request(f"release {lease}") == "ok"
+    end_of(b, lease)
+    all_of_them = ends(b, "after=0-0").entries
+    assert len(all_of_them) == 450 == len(ends(b).entries) == len({one.lease for one in all_of_them})
+    assert ends(b, f"after={all_of_them[-1]['id']}").entries == []
+    assert [one.lease for one in ends(b, f"after={all_of_them[300]['id']}").entries] == [
+        one.lease for one in all_of_them[301:]]
+    newest = ends(b, "limit=10")
+    assert [one.lease for one in newest.entries] == [one.lease for one in all_of_them[-10:]]
+    assert newest.head["more"] == "1"
+
+
+def test_several_questions_of_one_user(pair):
+    """They are answered one after the other."""
+    a, _ = pair
+    client = client_of(a)
+    lease = gets(client, "acquire etl")
+    assert client.request(f"release {lease}") == "ok"
+    end_of(a, lease)
+    clients = [client_of(a) for _ in range(5)]
+    for one in clients:
+        one.send("history database=default\n")
+    for one in clients:
+        lines = [one.line()]
+        while lines[-1] != "end":
+            lines.append(one.line())
+        assert [entry.lease for entry in Answer(lines).entries] == [lease]
+
+
+def test_none_is_kept(redis_server, hosts):  # noqa: F811
+    a, b = fleet(redis_server, hosts, history=0)
+    client = client_of(a)
+    lease = gets(client, "acquire etl")
+    assert client.request(f"release {lease}") == "ok"
+    until(lambda: redis_server.members("leases") == [])
+    answer = ends(b)
+    assert answer.entries == [] and "since" not in answer.head
+    assert redis_server.do("EXISTS", "{berth}:history") == 1 and redis_server.do("XLEN", "{berth}:history") == 0
+
+
+def test_the_length_is_the_last_ones(redis_server, hosts):  # noqa: F811
+    a, = fleet(redis_server, hosts, 1, history=100)
+    client = client_of(a)
+    for _ in range(400):
+        lease = gets(client, "acquire etl")
+        assert client.request(f"release {lease}") == "ok"
+    until(lambda: redis_server.members("leases") == [])
+    answer = ends(a)
+    assert 100 <= len(answer.entries) <= 250
+    assert int(answer.head["since"]) == int(answer.entries[0]["ended"]), "what was before is not there any more"
+
+
+def test_without_the_rights(redis_server, hosts):  # noqa: F811
+    rights = [word for word in documented_rights() if word not in ("+xadd", "+xrange")]
+    redis_server.do("ACL", "SETUSER", "berth", "reset", "on", ">s3cret", *rights)
+    url = redis_server.url.replace("unix://", "unix://berth:s3cret@")
+    a, b = up(redis_server, *hosts(RESOURCES, 2, redis_section(url)))
+    client = client_of(a)
+    lease = gets(client, "acquire etl")
+    assert client.request(f"release {lease}") == "ok"
+    until(lambda: redis_server.members("leases") == [])
+    assert client_of(b).request("history database=default").startswith("error down database%20default")
+    for host in (a, b):
+        text = "its user needs +xadd and +xrange to keep leases that are over there"
+        assert host.log.read_text().count(text) == 1
+    assert [one for one in redis_server.do("ACL", "LOG") if "xadd" in str(one)] == []
+
+
+def test_at_maxmemory(redis_server, hosts):  # noqa: F811
+    """A release goes on, and its entry is left out, and counted."""
+    a, b = fleet(redis_server, hosts)
+    client = client_of(a)
+    first, second, third, fourth = (gets(client, f"acquire {name}") for name in ("etl", "door", "gpus", "market/x"))
+    assert client.request(f"release {first}") == "ok"
+    end_of(b, first)
+    redis_server.do("CONFIG", "SET", "maxmemory", "1")
+    time.sleep(1.1)  # for so long the scripts believe what they have seen
+    for lease in (second, third):
+        assert client.request(f"release {lease}") == "ok"
+    until(lambda: len(redis_server.members("leases")) == 1)
+    answer = ends(b)
+    assert [one.lease[17:] for one in answer.entries] == [first]
+    gap, = answer.gaps
+    assert gap["n"] == "2" and gap["why"] == "memory-full" and int(gap["from"]) <= int(gap["until"])
+    redis_server.do("CONFIG", "SET", "maxmemory", "0")
+    time.sleep(1.1)
+    assert client.request(f"release {fourth}") == "ok"
+    end_of(b, fourth)
+    answer = ends(b)
+    assert [one.lease[17:] for one in answer.entries] == [first, fourth]
+    gap, = answer.gaps
+    assert gap["n"] == "2" and int(gap["until"]) <= int(answer.entries[-1]["ended"])
+
+
+@needs_root
+def test_what_a_resource_hides(redis_server, hosts):  # noqa: F811
+    """Others see who, when and how: where its host hid it, and where this one does."""
+    open_here = HIDDEN.replace("show-commands = owner\n", "")
+    anna, bert = 4001, 4002
+    a, = fleet(redis_server, hosts, 1, HIDDEN)
+    b, = fleet(redis_server, hosts, 1, open_here)
+    for host in (a, b):
+        client = client_of(host, anna)
+        lease = gets(client, "acquire secret program=s1 reason=s2 holder=s3")
+        assert client.request(f"release {lease} exit=1") == "ok"
+        shown_here = "s1" if host is b else None
+        for viewer in (a, b):
+            seen = shown_here if viewer is b else None
+            assert client_of(viewer, bert) and end_of(viewer, lease)["program"] == "s1", "root sees all"
+            for uid, program in ((anna, "s1"), (bert, seen)):
+                entry, = (one for one in ends(viewer, uid=uid).entries if one.lease.endswith(lease))
+                entry.has(uid=str(anna), how="released", exit="1", program=program)
+
+
+def test_older_data(pair, redis_server):  # noqa: F811
+    """What ended after a snapshot that has come back is not there any more, and nothing else happens."""
+    a, b = pair
+    client = client_of(a)
+    first = gets(client, "acquire etl")
+    assert client.request(f"release {first}") == "ok"
+    end_of(b, first)
+    redis_server.save(redis_server.directory / "old")
+    second = gets(client, "acquire etl")
+    assert client.request(f"release {second}") == "ok"
+    end_of(b, second)
+    redis_server.restart(redis_server.directory / "old")
+    until(lambda: client_of(b).request("history database=default").startswith("ok "))
+    assert [one.lease[17:] for one in ends(b).entries] == [first]
+
+
+def test_redis_is_down(pair, redis_server):  # noqa: F811
+    a, _ = pair
+    redis_server.kill()
+    answer = until(lambda: client_of(a).request("history database=default"))
+    assert answer.startswith("error down database%20default"), answer
+
+
+def test_data_that_are_lost(pair, redis_server):  # noqa: F811
+    """It is no evidence, and its loss no reason for a grace."""
+    a, b = pair
+    client = client_of(a)
+    lease = gets(client, "acquire etl")
+    redis_server.do("DEL", "{berth}:history")
+    assert client.request(f"release {lease}") == "ok"
+    end_of(b, lease)
+    assert {one["state"] for one in status(client_of(a)).databases.values()} == {"up"}
+    assert len(redis_server.members("leases")) == 0 and redis_server.do("HEXISTS", "{berth}:db", "grace") == 0
+    redis_server.do("SET", "{berth}:history", "x")
+    lease = gets(client, "acquire etl")
+    assert client.request(f"release {lease}") == "ok"
+    until(lambda: redis_server.members("leases") == [])
+
