@@ -8,9 +8,7 @@
 #include "log/log.h"
 #include "service/daemon_options.h"
 #include "service/manager.h"
-#include "view/json.h"
 #include "view/users.h"
-#include "web/recorder.h"
 #include "web/web.h"
 #include "web/web_listener.h"
 
@@ -61,7 +59,6 @@ static void on_follower_change(void *context)
         events = web->follower.events;
         say_status(service, "");
     }
-    recorder_note(web->recorder);
     long_polls_note(&web->polls);
 }
 
@@ -79,26 +76,11 @@ static void on_signal(uv_signal_t *signal, int number)
 
 /* ---- the start ---- */
 
-static void set_names(struct web *web)
+static void set_name(struct web *web)
 {
-    struct text peers = TEXT_INIT;
     if (gethostname(web->host, sizeof web->host - 1) < 0) {
         strcpy(web->host, "localhost");
     }
-    text_add(&peers, "[");
-    for (size_t i = 0; i < web->conf->peers.n; i++) {
-        char *url = memory_string(web->conf->peers.names[i]);
-        size_t n = strlen(url);
-        if (url[n - 1] == '/') {
-            url[n - 1] = '\0';
-        }
-        text_add(&peers, i > 0 ? "," : "");
-        json_add(text_value(url), &peers);
-        free(url);
-    }
-    text_add(&peers, "]");
-    web->peers = text_take(&peers);
-    web->page_policy = routes_page_policy(web->conf);
 }
 
 static void begin_signals(struct service *service)
@@ -114,14 +96,13 @@ static void web_serve_begin(struct service *service, const struct endpoint *endp
 {
     struct web *web = &service->web;
     begin_signals(service);
-    set_names(web);
-    web->store = store_open(web->loop, web->conf->database, web->conf->retention);
+    set_name(web);
     follower_init(&web->follower, web->loop, endpoint, on_follower_change, service);
     user_name = user_look_up;
     feed_init(&web->feed, &web->follower.link.live, random_bits());
-    web->recorder = recorder_new(web);
     long_polls_init(&web->polls, web);
     fleet_look_init(&web->fleet_look, web);
+    past_looks_init(&web->past_looks, web);
     web->scrape.web = web;
     uv_timer_init(web->loop, &service->watchdog);
     uv_timer_init(web->loop, &service->patience);
@@ -175,13 +156,12 @@ static void web_serve_end(struct service *service)
 {
     struct web *web = &service->web;
     manager_notify("STOPPING=1\nSTATUS=stopping");
-    recorder_free(web->recorder);
     follower_stop(&web->follower);
     if (web->http) {
         long_polls_deinit(&web->polls);
         scrape_deinit(&web->scrape);
+        past_looks_deinit(&web->past_looks);
     }
-    store_close(web->store);
     if (web->http) {
         http_close(web->http);
     }
@@ -194,8 +174,6 @@ static void web_serve_end(struct service *service)
     uv_run(web->loop, UV_RUN_DEFAULT);
     feed_deinit(&web->feed);
     follower_deinit(&web->follower);
-    free(web->peers);
-    free(web->page_policy);
     uv_loop_close(web->loop);
 }
 
@@ -210,7 +188,7 @@ static bool web_serve(const struct web_conf *conf, const struct endpoint *endpoi
     service.listener = listener;
     service.ready_fd = ready_fd;
     service.http_settings = (struct http_settings){
-        .hosts = &conf->hosts, .origins = &conf->origins, .take = routes_take, .context = web};
+        .hosts = &conf->hosts, .take = routes_take, .context = web};
     uv_loop_init(&service.loop);
     web->loop = &service.loop;
     web->conf = conf;
@@ -326,8 +304,7 @@ int main(int argc, char **argv)
     log_program = "berth-web";
     struct web_options options = parse_options(argv);
     daemon_options_log(&options.common);
-    struct web_conf conf;
-    web_conf_init(&conf);
+    struct web_conf conf = {0};
     int status = EX_CONFIG;
     if (web_conf_read(&conf, options.common.conf_path)) {
         allow_many_files();

@@ -49,16 +49,16 @@ static void on_readable(uv_poll_t *poll, int status, int events)
         finish(talk, NULL);
         break;
     case TAKEN_NONSENSE:
-        finish(talk, "the server does not speak the protocol of berthd");
+        finish(talk, "what it says is not the protocol of berthd");
         break;
     case TAKEN_CLOSED:
-        finish(talk, "berthd has ended the connection");
+        finish(talk, "it has ended the connection");
     }
 }
 
 static void on_limit(uv_timer_t *timer)
 {
-    finish(container_of(timer, struct berthd_request, timer), "berthd has not answered in time");
+    finish(container_of(timer, struct berthd_request, timer), "no answer in time");
 }
 
 struct berthd_request *berthd_request_begin(uv_loop_t *loop, const struct endpoint *endpoint,

@@ -305,8 +305,6 @@ static void add_around(const struct feed *feed, const struct feed_around *around
     text_add(out, around->hosts);
     add_key(out, "gone");
     text_add(out, around->gone);
-    add_key(out, "peers");
-    text_add(out, around->peers);
 }
 
 void feed_print(struct feed *feed, const struct feed_around *around,

@@ -33,7 +33,6 @@ struct feed_around {
     const char *why; /* if it is not */
     const char *host; /* this one's name */
     const char *hosts, *gone; /* JSON: arrays */
-    const char *peers; /* JSON: an array */
     uint64_t events;
     uint64_t wall; /* milliseconds since 1970 */
 };

@@ -97,7 +97,7 @@ void follower_init(struct follower *follower, uv_loop_t *loop, const struct endp
     void (*changed)(void *context), void *context)
 {
     *follower = (struct follower){.loop = loop, .changed = changed, .context = context};
-    live_link_init(&follower->link, endpoint, "watch ended=1\n");
+    live_link_init(&follower->link, endpoint, "watch\n");
     text_add(&follower->link.why, "berthd has not answered yet");
     follower->said_why = memory_string(follower->link.why.bytes);
     uv_timer_init(loop, &follower->timer);

@@ -92,54 +92,14 @@ bool host_is_valid(const char *host)
 
 /* ---- Origin ---- */
 
-/* Behind "http://" or "https://", or NULL. */
-static const char *behind_scheme(const char *url)
+bool origin_is_own(const char *origin, const char *host)
 {
     static const char *const schemes[] = {"http://", "https://"};
     for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
-        if (strncmp(url, schemes[i], strlen(schemes[i])) == 0) {
-            return url + strlen(schemes[i]);
-        }
-    }
-    return NULL;
-}
-
-bool origin_is_allowed(const char *origin, const struct name_list *origins)
-{
-    for (size_t i = 0; i < origins->n; i++) {
-        if (strcasecmp(origin, origins->names[i]) == 0) {
-            return true;
+        size_t n = strlen(schemes[i]);
+        if (strncmp(origin, schemes[i], n) == 0) {
+            return strcasecmp(origin + n, host) == 0;
         }
     }
     return false;
-}
-
-bool origin_is_own(const char *origin, const char *host)
-{
-    const char *name = behind_scheme(origin);
-    return name && strcasecmp(name, host) == 0;
-}
-
-bool origin_is_valid(const char *origin)
-{
-    const char *name = behind_scheme(origin);
-    size_t n;
-    return name && split(name, &n);
-}
-
-bool url_is_valid(const char *url)
-{
-    const char *name = behind_scheme(url);
-    if (!name) {
-        return false;
-    }
-    size_t n = strcspn(name, "/");
-    char host[300];
-    if (n >= sizeof host) {
-        return false;
-    }
-    memcpy(host, name, n);
-    host[n] = '\0';
-    n += strspn(name + n, LETTERS_AND_DIGITS "/._~-");
-    return split(host, &(size_t){0}) && name[n] == '\0';
 }

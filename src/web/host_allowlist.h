@@ -20,14 +20,8 @@ void name_list_deinit(struct name_list *list);
  * Case does not count. */
 bool host_is_known(const char *host, const struct name_list *hosts);
 
-/* Of the header Origin: it is one of `origins`. */
-bool origin_is_allowed(const char *origin, const struct name_list *origins);
-/* It is "http://" or "https://" and what the header Host says. */
+/* Of the header Origin: it is "http://" or "https://" and what the header Host says. */
 bool origin_is_own(const char *origin, const char *host);
 
-/* "http://NAME[:PORT]" or "https://...", with nothing behind it. */
-bool origin_is_valid(const char *origin);
-/* The same, perhaps with a path of harmless bytes. */
-bool url_is_valid(const char *url);
 /* A name or an address, as the header Host has it without a port. */
 bool host_is_valid(const char *host);

@@ -26,7 +26,6 @@ struct http_request {
     struct http *http;
     struct MHD_Connection *connection;
     const char *path; /* until it is answered */
-    const char *origin; /* whose page may read the answer, or NULL; owned */
     enum {
         REQUEST_NEW,
         REQUEST_WAITS, /* suspended, until it is answered */
@@ -141,8 +140,8 @@ static const char *const common_headers[][2] = {
 static const char no_page[] =
     "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-static struct MHD_Response *response_new(const struct http_request *request, unsigned status,
-    const char *type, struct http_bytes *bytes, const char *policy)
+static struct MHD_Response *response_new(
+    unsigned status, const char *type, struct http_bytes *bytes, const char *policy)
 {
     struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
         bytes->length, (void *)(uintptr_t)bytes->bytes, on_sent, http_bytes_keep(bytes));
@@ -156,12 +155,6 @@ static struct MHD_Response *response_new(const struct http_request *request, uns
     MHD_add_response_header(response, "Content-Security-Policy", policy ? policy : no_page);
     if (status == HTTP_METHOD_NOT_ALLOWED) {
         MHD_add_response_header(response, "Allow", "GET, HEAD");
-    }
-    if (request->http->settings.origins->n > 0) {
-        MHD_add_response_header(response, "Vary", "Origin");
-    }
-    if (request->origin) {
-        MHD_add_response_header(response, "Access-Control-Allow-Origin", request->origin);
     }
     return response;
 }
@@ -188,7 +181,7 @@ void http_answer(struct http_request *request, enum http_status status, const ch
         http_say(request, HTTP_UNAVAILABLE, "too much waits to be read: try again later");
         return;
     }
-    give(request, status, response_new(request, status, type, bytes, policy));
+    give(request, status, response_new(status, type, bytes, policy));
 }
 
 void http_say(struct http_request *request, enum http_status status, const char *line)
@@ -197,7 +190,7 @@ void http_say(struct http_request *request, enum http_status status, const char 
     text_add(&text, line);
     text_add(&text, "\n");
     struct http_bytes *bytes = http_bytes_of(request->http, &text);
-    give(request, status, response_new(request, status, HTTP_TEXT, bytes, NULL));
+    give(request, status, response_new(status, HTTP_TEXT, bytes, NULL));
     http_bytes_drop(bytes);
 }
 
@@ -244,15 +237,8 @@ static bool has_body(struct http_request *request, unsigned n_lengths)
 static bool check_origin(struct http_request *request, const char *host)
 {
     const char *origin = header(request, "Origin");
-    if (!origin || origin_is_own(origin, host)) {
-        return true;
-    }
-    if (!origin_is_allowed(origin, request->http->settings.origins)) {
-        return refuse(request, HTTP_FORBIDDEN,
-            "a page of another site asks: its origin is not in `origins` of berth-web's file");
-    }
-    request->origin = memory_string(origin);
-    return true;
+    return !origin || origin_is_own(origin, host) ||
+        refuse(request, HTTP_FORBIDDEN, "a page of another site asks");
 }
 
 /* Whether the request may be carried out; else it says why not, and has been answered. */
@@ -337,7 +323,6 @@ static void http_on_end(void *context, struct MHD_Connection *connection, void *
         if (request->response) {
             MHD_destroy_response(request->response);
         }
-        free((void *)(uintptr_t)request->origin);
         free(request);
         *requestp = NULL;
     }

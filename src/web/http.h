@@ -41,7 +41,7 @@ struct http_request;
 struct http_bytes;
 
 struct http_settings {
-    const struct name_list *hosts, *origins;
+    const struct name_list *hosts;
     /* Answers the request at once, or keeps it and answers it later. */
     void (*take)(void *context, struct http_request *request);
     void *context;

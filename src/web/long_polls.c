@@ -35,7 +35,6 @@ static struct feed_around web_around(const struct web *web)
         .host = web->host,
         .hosts = web->fleet_look.json.bytes,
         .gone = web->fleet_look.gone.bytes,
-        .peers = web->peers,
         .events = 1 + web->follower.events + web->fleet_look.events,
         .wall = milliseconds(clock_wall_now()),
     };

@@ -6,5 +6,5 @@
 
 extern const char page_bytes[];
 extern const size_t page_length;
-/* For the header Content-Security-Policy: the hashes of its scripts and its styles. */
+/* Its header Content-Security-Policy, with the hashes of its scripts and its styles. */
 extern const char page_policy[];

@@ -42,9 +42,7 @@ static void add_answers(struct text *out, const struct http_figures *figures)
 static void web_figures_print(const struct web *web, struct text *out)
 {
     struct http_figures http;
-    struct store_figures store;
     http_look(web->http, &http);
-    store_look(web->store, &store);
     add_figure(out, "connected", "gauge", "1 while it follows berthd.", web->follower.link.is_kept);
     add_figure(out, "follows_total", "counter", "Connections over which it has followed berthd.",
         web->follower.link.connections);
@@ -54,12 +52,6 @@ static void web_figures_print(const struct web *web, struct text *out)
     add_figure(out, "unread_bytes", "gauge", "Of answers that have not been read yet.",
         http.bytes_out);
     add_answers(out, &http);
-    add_figure(out, "history_leases", "gauge", "Leases in the history.", store.leases);
-    add_figure(out, "history_bytes", "gauge", "Size of the history's file.", store.bytes);
-    add_figure(out, "history_added_total", "counter", "Leases given to the history.", store.added);
-    add_figure(out, "history_dropped_total", "counter", "Leases that it could not take.",
-        store.dropped);
-    add_figure(out, "history_failures_total", "counter", "Failures to write it.", store.failures);
 }
 
 /* ---- answers ---- */

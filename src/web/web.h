@@ -6,13 +6,11 @@
 #include "web/feed.h"
 #include "web/follow_berthd.h"
 #include "web/http.h"
-#include "web/store.h"
+#include "web/past_ask.h"
 #include "web/web_conf.h"
 
 #include <sys/queue.h>
 #include <uv.h>
-
-struct recorder;
 
 /* The hosts of the fleet, asked for while somebody reads: fleet_look.c. */
 struct fleet_look {
@@ -44,6 +42,15 @@ struct long_polls {
     uv_timer_t timer;
 };
 
+/* /history.json: each question is asked once for all who ask it at that time: past_looks.c. */
+struct past_looks {
+    struct web *web;
+    struct past_asker asker;
+    TAILQ_HEAD(past_look_list, past_look) list; /* the oldest first */
+    size_t n, n_asked;
+    uv_timer_t timer; /* while answers are kept */
+};
+
 /* /metrics: berthd's metrics, fetched on demand, followed by berth-web's own: scrape.c. */
 struct scrape {
     struct web *web;
@@ -62,15 +69,12 @@ struct web {
     uv_loop_t *loop;
     const struct web_conf *conf;
     char host[256]; /* this one's name */
-    char *peers; /* JSON; owned */
-    char *page_policy; /* owned */
     struct follower follower;
     struct feed feed;
-    struct store *store;
     struct http *http;
-    struct recorder *recorder;
     struct fleet_look fleet_look;
     struct long_polls polls;
+    struct past_looks past_looks;
     struct scrape scrape;
 };
 
@@ -90,6 +94,11 @@ void long_polls_note(struct long_polls *polls);
 /* Whether somebody has asked in the last minute. */
 bool long_polls_are_read(const struct long_polls *polls);
 
+void past_looks_init(struct past_looks *looks, struct web *web);
+/* Answers all. */
+void past_looks_deinit(struct past_looks *looks);
+void past_looks_take(struct past_looks *looks, struct http_request *request);
+
 void scrape_take(struct scrape *scrape, struct http_request *request);
 /* Answers all. */
 void scrape_deinit(struct scrape *scrape);
@@ -100,6 +109,3 @@ void scrape_deinit(struct scrape *scrape);
 
 /* Of struct http_settings; the context is the web. */
 void routes_take(void *web, struct http_request *request);
-
-/* The header of the page; the caller frees it. */
-char *routes_page_policy(const struct web_conf *conf);

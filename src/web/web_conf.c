@@ -18,9 +18,6 @@ enum { MAX_LINE_LENGTH = 190 };
 
 #define DEFAULT_PATH SYSCONFDIR "/berth/berth-web.conf"
 
-static const nanoseconds default_retention = 14 * 24 * 3600 * NANOSECONDS_PER_SECOND;
-static const nanoseconds shortest_retention = 60 * NANOSECONDS_PER_SECOND;
-
 struct web_reader {
     struct web_conf *conf;
     const char *path;
@@ -43,29 +40,19 @@ static __attribute__((format(printf, 2, 3))) void complain(
 
 /* ---- keys ---- */
 
-enum key_type { KEY_PATH, KEY_LISTEN, KEY_DATABASE, KEY_DURATION, KEY_NAMES };
+enum key_type { KEY_PATH, KEY_LISTEN, KEY_HOSTS };
 
 struct web_key {
     const char *name;
     enum key_type type;
     size_t offset;
-    bool (*is_valid)(const char *name); /* of KEY_NAMES */
     const char *wanted;
 };
 
 static const struct web_key keys[] = {
-    {"socket", KEY_PATH, offsetof(struct web_conf, socket), NULL, "an absolute path"},
-    {"listen", KEY_LISTEN, offsetof(struct web_conf, listen), NULL, NULL},
-    {"database", KEY_DATABASE, offsetof(struct web_conf, database), NULL,
-        "an absolute path or none"},
-    {"retention", KEY_DURATION, offsetof(struct web_conf, retention), NULL,
-        "a duration of at least a minute, such as 14d"},
-    {"hosts", KEY_NAMES, offsetof(struct web_conf, hosts), host_is_valid,
-        "names without scheme and port"},
-    {"peers", KEY_NAMES, offsetof(struct web_conf, peers), url_is_valid,
-        "URLs, such as https://web2.example/berth"},
-    {"origins", KEY_NAMES, offsetof(struct web_conf, origins), origin_is_valid,
-        "origins, such as https://web1.example"},
+    {"socket", KEY_PATH, offsetof(struct web_conf, socket), "an absolute path"},
+    {"listen", KEY_LISTEN, offsetof(struct web_conf, listen), NULL},
+    {"hosts", KEY_HOSTS, offsetof(struct web_conf, hosts), "names without scheme and port"},
 };
 
 static void set_string(void *member, const char *value)
@@ -76,13 +63,13 @@ static void set_string(void *member, const char *value)
 }
 
 /* Names separated by blanks or commas, over one line or several. */
-static bool take_names(const struct web_key *key, struct name_list *list, const char *value)
+static bool take_hosts(struct name_list *list, const char *value)
 {
     char *copy = memory_string(value), *rest = copy;
     bool is_good = true;
     for (char *name; is_good && (name = strsep(&rest, " \t,")) != NULL;) {
         if (name[0] != '\0') {
-            is_good = key->is_valid(name);
+            is_good = host_is_valid(name);
             name_list_add(list, name);
         }
     }
@@ -92,21 +79,15 @@ static bool take_names(const struct web_key *key, struct name_list *list, const 
 
 static bool take_value(const struct web_key *key, void *member, const char *value)
 {
-    bool is_path = value[0] == '/';
     switch (key->type) {
     case KEY_PATH:
         set_string(member, value);
-        return is_path;
+        return value[0] == '/';
     case KEY_LISTEN:
         set_string(member, value);
         return !web_listener_explain(value);
-    case KEY_DATABASE:
-        set_string(member, is_path ? value : NULL);
-        return is_path || strcmp(value, "none") == 0;
-    case KEY_DURATION:
-        return duration_parse(value, member) && *(nanoseconds *)member >= shortest_retention;
-    case KEY_NAMES:
-        return take_names(key, member, value);
+    case KEY_HOSTS:
+        return take_hosts(member, value);
     }
     return false;
 }
@@ -197,21 +178,9 @@ bool web_conf_read(struct web_conf *conf, const char *path)
     return !reader.has_errors;
 }
 
-void web_conf_init(struct web_conf *conf)
-{
-    const char *state = getenv("STATE_DIRECTORY");
-    *conf = (struct web_conf){.retention = default_retention};
-    if (state && state[0] == '/' && asprintf(&conf->database, "%s/history.db", state) < 0) {
-        abort();
-    }
-}
-
 void web_conf_deinit(struct web_conf *conf)
 {
     free(conf->socket);
     free(conf->listen);
-    free(conf->database);
     name_list_deinit(&conf->hosts);
-    name_list_deinit(&conf->peers);
-    name_list_deinit(&conf->origins);
 }

@@ -1,7 +1,6 @@
 /* web_conf.h - the command line of berth-web and its file. */
 #pragma once
 
-#include "base/time.h"
 #include "web/host_allowlist.h"
 
 #include <stdbool.h>
@@ -9,16 +8,11 @@
 struct web_conf {
     char *socket; /* of berthd; NULL: not given */
     char *listen; /* ADDRESS:PORT or the path of a Unix socket; NULL: not given */
-    char *database; /* the path of the history; NULL: none is kept */
-    nanoseconds retention;
     struct name_list hosts; /* for the header Host */
-    struct name_list peers; /* URLs of other berth-webs */
-    struct name_list origins; /* for the header Origin */
 };
 
-void web_conf_init(struct web_conf *conf);
 void web_conf_deinit(struct web_conf *conf);
 
-/* Reads the file; `path` NULL: the default one, which may be missing. False (each error is logged
- * in a line): it cannot be used. */
+/* Reads the file into an empty one; `path` NULL: the default one, which may be missing. False (each
+ * error is logged in a line): it cannot be used. */
 bool web_conf_read(struct web_conf *conf, const char *path);
