@@ -133,14 +133,13 @@ class Page:
 
     def __enter__(self):
         if not self.program.exists():
-            raise DemoError("berth-web is not built: it needs libmicrohttpd-dev and libsqlite3-dev")
+            raise DemoError("berth-web is not built: it needs libmicrohttpd-dev")
         with socket.socket() as free:  # a port that nobody has now
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         self.address = f"http://127.0.0.1:{port}/"
         config = self.work / "berth-web.conf"
-        config.write_text(f"[web]\nsocket = {self.daemon.socket}\nlisten = 127.0.0.1:{port}\n"
-                          f"database = {self.work / 'history.db'}\n")
+        config.write_text(f"[web]\nsocket = {self.daemon.socket}\nlisten = 127.0.0.1:{port}\n")
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen([self.program, "--config", config], stdout=log,
                                             stdin=subprocess.DEVNULL, stderr=log)
@@ -175,7 +174,7 @@ class Page:
     def verdict(self, jobs):
         until = time.monotonic() + 10
         while self.n_shown(jobs) < len(jobs) and time.monotonic() < until:
-            time.sleep(0.1)  # the last one is being stored
+            time.sleep(0.1)
         shown = self.n_shown(jobs)
         return shown == len(jobs), f"page: shows {shown} of {len(jobs)} jobs in its timeline"
 
