@@ -26,22 +26,22 @@ static json_t *word_value(const char *word)
 static json_t *databases_told(const struct past_ask *ask, bool *all_toldp)
 {
     json_t *array = json_array();
-    for (size_t i = 1; i < ask->n_sources; i++) {
-        const struct past_source *source = &ask->sources[i];
+    for (size_t i = 1; i < ask->n_tellers; i++) {
+        const struct past_teller *teller = &ask->tellers[i];
         json_t *object = json_object();
-        json_object_set_new(object, "name", text_value(source->database));
-        json_object_set_new(object, "since_ms", optional_value(&source->past.since));
-        json_object_set_new(object, "why", word_value(source->why));
+        json_object_set_new(object, "name", text_value(teller->database));
+        json_object_set_new(object, "since_ms", optional_value(&teller->past.since));
+        json_object_set_new(object, "why", word_value(teller->why));
         json_array_append_new(array, object);
-        *all_toldp &= source->has_told;
+        *all_toldp &= teller->has_told;
     }
     return array;
 }
 
-static void add_sources(const struct past_ask *ask, struct text *out)
+static void add_tellers(const struct past_ask *ask, struct text *out)
 {
-    const struct past_source *host = &ask->sources[0];
-    bool is_whole = ask->n_sources > 1;
+    const struct past_teller *host = &ask->tellers[0];
+    bool is_whole = ask->n_tellers > 1;
     json_t *databases = databases_told(ask, &is_whole);
     add_member(out, "whose", text_value(is_whole ? "database" : "host"));
     add_member(out, "since_ms", optional_value(&host->past.since));
@@ -68,8 +68,8 @@ static int compare_ends(const void *left, const void *right)
 static const struct past_lease **leases_told(const struct past_ask *ask, size_t *np)
 {
     const struct past_lease **leases = NULL;
-    for (size_t i = 0; i < ask->n_sources; i++) {
-        const struct past *past = &ask->sources[i].past;
+    for (size_t i = 0; i < ask->n_tellers; i++) {
+        const struct past *past = &ask->tellers[i].past;
         leases = memory_resize(leases, *np + past->n + 1, sizeof *leases);
         for (size_t j = 0; j < past->n; j++) {
             leases[(*np)++] = &past->leases[j];
@@ -100,7 +100,7 @@ static bool add_leases(const struct past_ask *ask, struct text *out)
 
 static bool add_why_not(const struct past_ask *ask, struct text *out)
 {
-    const struct past_source *host = &ask->sources[0];
+    const struct past_teller *host = &ask->tellers[0];
     text_add_format(out, "berthd: %s", host->why);
     if (host->history_why[0]) {
         text_add_format(out, "; berth-history: %s", host->history_why);
@@ -111,19 +111,20 @@ static bool add_why_not(const struct past_ask *ask, struct text *out)
 bool past_answer_print(const struct past_ask *ask, const char *host, struct text *out)
 {
     bool has_any = false;
-    for (size_t i = 0; i < ask->n_sources; i++) {
-        has_any |= ask->sources[i].has_told;
+    for (size_t i = 0; i < ask->n_tellers; i++) {
+        has_any |= ask->tellers[i].has_told;
     }
     if (!has_any) {
         return add_why_not(ask, out);
     }
+    uint64_t now = milliseconds(clock_wall_now()), until = ask->question->until;
     text_add(out, "{");
     add_member(out, "version", json_integer(1));
     add_member(out, "host", text_value(host));
-    add_member(out, "now_ms", number_value(milliseconds(clock_wall_now())));
+    add_member(out, "now_ms", number_value(now));
     add_member(out, "from_ms", number_value(ask->question->from));
-    add_member(out, "until_ms", number_value(ask->question->until));
-    add_sources(ask, out);
+    add_member(out, "until_ms", number_value(until < now ? until : now));
+    add_tellers(ask, out);
     bool is_cut = add_leases(ask, out);
     add_member(out, "truncated", json_boolean(is_cut));
     text_add(out, "}\n");

@@ -10,109 +10,116 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const nanoseconds silence_kept = 10 * NANOSECONDS_PER_SECOND;
+static const nanoseconds silence_kept = 5 * NANOSECONDS_PER_SECOND;
 static const nanoseconds hello_kept = 5 * NANOSECONDS_PER_SECOND;
 
-static const char silent[] = "no answer in time, a moment ago", away[] = "nobody answers there";
+static const char silent[] = "it has not answered a moment ago", away[] = "nobody answers there";
 
-static void ask_berthd(struct past_source *source);
+static void ask_berthd(struct past_teller *teller);
 
 /* ---- who is silent ---- */
 
-static struct silence *find_silence(struct past_asker *asker, const char *database)
+/* No database is called so. */
+static const char berth_history[] = "/", berthd_itself[] = "";
+
+static struct silence *find_silence(struct past_asker *asker, const char *who)
 {
     for (size_t i = 0; i < asker->n_silences; i++) {
-        const char *other = asker->silences[i].database;
-        if (database ? other && strcmp(other, database) == 0 : !other) {
+        if (strcmp(asker->silences[i].who, who) == 0) {
             return &asker->silences[i];
         }
     }
     return NULL;
 }
 
-static bool is_silent(struct past_asker *asker, const char *database)
+static bool is_silent(struct past_asker *asker, const char *who)
 {
-    const struct silence *silence = find_silence(asker, database);
+    const struct silence *silence = find_silence(asker, who);
     return silence && clock_now() < silence->until;
 }
 
-static void note_silence(struct past_asker *asker, const char *database)
+static void note_silence(struct past_asker *asker, const char *who)
 {
-    struct silence *silence = find_silence(asker, database);
+    struct silence *silence = find_silence(asker, who);
     if (!silence) {
-        asker->silences =
-            memory_grow(asker->silences, asker->n_silences, sizeof *asker->silences);
+        asker->silences = memory_grow(asker->silences, asker->n_silences, sizeof *asker->silences);
         silence = &asker->silences[asker->n_silences++];
-        silence->database = memory_string(database);
+        silence->who = memory_string(who);
     }
     silence->until = clock_now() + silence_kept;
+}
+
+/* Who is asked if it is not berth-history. */
+static const char *whose(const struct past_teller *teller)
+{
+    return teller->database ? teller->database : berthd_itself;
 }
 
 void past_asker_deinit(struct past_asker *asker)
 {
     for (size_t i = 0; i < asker->n_silences; i++) {
-        free(asker->silences[i].database);
+        free(asker->silences[i].who);
     }
     free(asker->silences);
 }
 
 /* ---- answers ---- */
 
-static enum answer_result past_source_take(void *object, char *line)
+static enum answer_result past_teller_take(void *object, char *line)
 {
-    struct past_source *source = object;
+    struct past_teller *teller = object;
     struct answer answer;
-    if (source->past.begun || strncmp(line, "error ", strlen("error ")) != 0) {
-        return past_take(&source->past, line);
+    if (teller->past.begun || strncmp(line, "error ", strlen("error ")) != 0) {
+        return past_take(&teller->past, line);
     }
     answer_parse(&answer, line);
     const char *why = answer_why(&answer);
-    snprintf(source->refusal, sizeof source->refusal, "%s", why ? why : "");
+    snprintf(teller->refusal, sizeof teller->refusal, "%s", why ? why : "");
     return why ? ANSWER_END : ANSWER_MALFORMED;
 }
 
-static void source_ends(struct past_source *source)
+static void teller_ends(struct past_teller *teller)
 {
-    struct past_ask *ask = source->ask;
+    struct past_ask *ask = teller->ask;
     if (--ask->n_open == 0) {
         ask->end(ask->context);
     }
 }
 
 /* Whether all has been told; else `out` says why not. */
-static bool source_hears(struct past_source *source, const char *why, char out[PAST_WHY_SIZE])
+static bool teller_hears(struct past_teller *teller, const char *why, char out[PAST_WHY_SIZE])
 {
-    source->talk = NULL;
-    source->has_told = !why && source->past.begun;
-    if (!source->has_told) {
-        snprintf(out, PAST_WHY_SIZE, "%s", why ? why : source->refusal);
-        past_deinit(&source->past);
+    teller->talk = NULL;
+    teller->has_told = !why && teller->past.begun;
+    if (!teller->has_told) {
+        snprintf(out, PAST_WHY_SIZE, "%s", why ? why : teller->refusal);
+        past_deinit(&teller->past);
     }
-    return source->has_told;
+    return teller->has_told;
 }
 
 static void on_berthd_told(void *context, const char *why)
 {
-    struct past_source *source = context;
-    source_hears(source, why, source->why);
-    if (why && source->database) {
-        note_silence(source->ask->asker, source->database);
+    struct past_teller *teller = context;
+    teller_hears(teller, why, teller->why);
+    if (why) {
+        note_silence(teller->ask->asker, whose(teller));
     }
-    source_ends(source);
+    teller_ends(teller);
 }
 
 static void on_history_told(void *context, const char *why)
 {
-    struct past_source *source = context;
-    source->is_berth_history = source_hears(source, why, source->history_why);
-    if (source->is_berth_history) {
-        source_ends(source);
+    struct past_teller *teller = context;
+    teller->is_berth_history = teller_hears(teller, why, teller->history_why);
+    if (teller->is_berth_history) {
+        teller_ends(teller);
         return;
     }
     if (why) {
-        note_silence(source->ask->asker, NULL);
+        note_silence(teller->ask->asker, berth_history);
     }
-    ask_berthd(source);
+    ask_berthd(teller);
 }
 
 /* ---- requests ---- */
@@ -125,11 +132,11 @@ static void add_ago(struct text *line, const char *key, uint64_t instant)
     }
 }
 
-static void print_request(const struct past_source *source, struct text *line)
+static void print_request(const struct past_teller *teller, struct text *line)
 {
-    const struct past_question *question = source->ask->question;
+    const struct past_question *question = teller->ask->question;
     text_add(line, "history");
-    text_add_key(line, "database", source->database);
+    text_add_key(line, "database", teller->database);
     add_ago(line, "since", question->from);
     add_ago(line, "until", question->until);
     text_add_number_key(line, "limit", question->limit);
@@ -141,41 +148,41 @@ static void print_request(const struct past_source *source, struct text *line)
 }
 
 /* False: nobody is there. */
-static bool begin_talk(struct past_source *source, const struct endpoint *endpoint,
+static bool begin_talk(struct past_teller *teller, const struct endpoint *endpoint,
     void (*end)(void *context, const char *why))
 {
-    const struct request_callbacks talker = {past_source_take, source, end, source};
+    const struct request_callbacks talker = {past_teller_take, teller, end, teller};
     struct text line = TEXT_INIT;
-    print_request(source, &line);
-    source->talk = berthd_request_begin(
-        source->ask->asker->loop, endpoint, line.bytes, PAST_LIMIT_MS, &talker);
+    print_request(teller, &line);
+    teller->talk = berthd_request_begin(
+        teller->ask->asker->loop, endpoint, line.bytes, PAST_LIMIT_MS, &talker);
     text_deinit(&line);
-    return source->talk != NULL;
+    return teller->talk != NULL;
 }
 
-static void ask_berthd(struct past_source *source)
+static void ask_berthd(struct past_teller *teller)
 {
-    struct past_asker *asker = source->ask->asker;
-    if (source->database && is_silent(asker, source->database)) {
-        strcpy(source->why, silent);
-        source_ends(source);
-    } else if (!begin_talk(source, asker->berthd, on_berthd_told)) {
-        strcpy(source->why, away);
-        source_ends(source);
+    struct past_asker *asker = teller->ask->asker;
+    if (is_silent(asker, whose(teller))) {
+        strcpy(teller->why, silent);
+        teller_ends(teller);
+    } else if (!begin_talk(teller, asker->berthd, on_berthd_told)) {
+        strcpy(teller->why, away);
+        teller_ends(teller);
     }
 }
 
-static void ask_history(struct past_source *source)
+static void ask_history(struct past_teller *teller)
 {
-    struct past_asker *asker = source->ask->asker;
+    struct past_asker *asker = teller->ask->asker;
     if (asker->history.path[0] == '\0') {
-        ask_berthd(source);
-    } else if (is_silent(asker, NULL)) {
-        strcpy(source->history_why, silent);
-        ask_berthd(source);
-    } else if (!begin_talk(source, &asker->history, on_history_told)) {
-        strcpy(source->history_why, away);
-        ask_berthd(source);
+        ask_berthd(teller);
+    } else if (is_silent(asker, berth_history)) {
+        strcpy(teller->history_why, silent);
+        ask_berthd(teller);
+    } else if (!begin_talk(teller, &asker->history, on_history_told)) {
+        strcpy(teller->history_why, away);
+        ask_berthd(teller);
     }
 }
 
@@ -196,25 +203,31 @@ static enum answer_result take_hello(void *object, char *line)
     return ANSWER_END;
 }
 
-/* A berthd that is away, or hangs, has not moved it. */
+/* If berthd has not said it, it is where it was. */
 static void on_hello(void *context, const char *why)
 {
-    struct past_source *source = context;
-    source->talk = NULL;
-    source->ask->asker->hello_at = why ? 0 : clock_now();
-    ask_history(source);
+    struct past_teller *teller = context;
+    struct past_asker *asker = teller->ask->asker;
+    teller->talk = NULL;
+    if (why) {
+        note_silence(asker, berthd_itself);
+    } else {
+        asker->hello_at = clock_now();
+    }
+    ask_history(teller);
 }
 
-static void ask_host(struct past_source *source)
+static void ask_host(struct past_teller *teller)
 {
-    struct past_asker *asker = source->ask->asker;
-    const struct request_callbacks talker = {take_hello, asker, on_hello, source};
-    if (asker->hello_at == 0 || clock_now() - asker->hello_at > hello_kept) {
-        source->talk = berthd_request_begin(
+    struct past_asker *asker = teller->ask->asker;
+    const struct request_callbacks talker = {take_hello, asker, on_hello, teller};
+    bool is_old = asker->hello_at == 0 || clock_now() - asker->hello_at > hello_kept;
+    if (is_old && !is_silent(asker, berthd_itself)) {
+        teller->talk = berthd_request_begin(
             asker->loop, asker->berthd, "hello program=berth-web\n", PAST_LIMIT_MS, &talker);
     }
-    if (!source->talk) {
-        ask_history(source);
+    if (!teller->talk) {
+        ask_history(teller);
     }
 }
 
@@ -226,26 +239,26 @@ void past_ask_begin(struct past_ask *ask, struct past_asker *asker,
 {
     *ask = (struct past_ask){
         .question = question, .asker = asker, .end = end, .context = context, .n_open = n + 2};
-    ask->n_sources = n + 1;
-    ask->sources = memory_new(ask->n_sources * sizeof *ask->sources);
-    for (size_t i = 0; i < ask->n_sources; i++) {
-        ask->sources[i] = (struct past_source){
+    ask->n_tellers = n + 1;
+    ask->tellers = memory_new(ask->n_tellers * sizeof *ask->tellers);
+    for (size_t i = 0; i < ask->n_tellers; i++) {
+        ask->tellers[i] = (struct past_teller){
             .ask = ask, .database = i > 0 ? memory_string(databases[i - 1]) : NULL};
     }
-    ask_host(&ask->sources[0]);
-    for (size_t i = 1; i < ask->n_sources; i++) {
-        ask_berthd(&ask->sources[i]);
+    ask_host(&ask->tellers[0]);
+    for (size_t i = 1; i < ask->n_tellers; i++) {
+        ask_berthd(&ask->tellers[i]);
     }
-    source_ends(&ask->sources[0]); /* all have begun */
+    teller_ends(&ask->tellers[0]); /* all have begun */
 }
 
 void past_ask_stop(struct past_ask *ask)
 {
-    for (size_t i = 0; i < ask->n_sources; i++) {
-        berthd_request_stop(ask->sources[i].talk);
-        past_deinit(&ask->sources[i].past);
-        free(ask->sources[i].database);
+    for (size_t i = 0; i < ask->n_tellers; i++) {
+        berthd_request_stop(ask->tellers[i].talk);
+        past_deinit(&ask->tellers[i].past);
+        free(ask->tellers[i].database);
     }
-    free(ask->sources);
+    free(ask->tellers);
     *ask = (struct past_ask){0};
 }

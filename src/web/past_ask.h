@@ -15,7 +15,7 @@
 enum { PAST_LIMIT_MS = 2000 };
 
 struct past_question {
-    uint64_t from, until; /* milliseconds since 1970 */
+    uint64_t from, until; /* milliseconds since 1970; INT64_MAX: up to now */
     char *resource; /* owned; NULL: all */
     uint32_t limit;
 };
@@ -23,7 +23,7 @@ struct past_question {
 enum { PAST_WHY_SIZE = 256 };
 
 /* What was told of one of them. */
-struct past_source {
+struct past_teller {
     char *database; /* owned; NULL: this host */
     bool has_told, is_berth_history;
     char why[PAST_WHY_SIZE]; /* nothing was told */
@@ -38,8 +38,8 @@ struct past_source {
 
 struct past_ask {
     const struct past_question *question;
-    struct past_source *sources; /* this host's is the first one */
-    size_t n_sources;
+    struct past_teller *tellers; /* this host's is the first one */
+    size_t n_tellers;
 
     /* private */
     struct past_asker *asker;
@@ -55,7 +55,7 @@ struct past_asker {
     struct endpoint history; /* of berth-history, as berthd has said last; "": there is none */
     nanoseconds hello_at; /* when it was asked for that; 0: never */
     struct silence {
-        char *database; /* owned; NULL: berth-history */
+        char *who; /* owned */
         nanoseconds until;
     } *silences;
     size_t n_silences;

@@ -206,12 +206,18 @@ static bool read_number(
     return !word || number_parse(word, max, numberp);
 }
 
+/* A day before `until`, in whole seconds: who asks again a moment later asks the same. */
+static uint64_t day_before(uint64_t until)
+{
+    return until > DAY_MS ? (until - DAY_MS) / 1000 * 1000 : 0;
+}
+
 static bool read_question(const struct http_request *request, struct past_question *question)
 {
-    uint64_t limit = LIMIT, until = milliseconds(clock_wall_now());
+    uint64_t now = milliseconds(clock_wall_now()), until = INT64_MAX, limit = LIMIT;
     const char *resource = http_query(request, "resource");
     bool is_good = read_number(request, "until", INT64_MAX, &until);
-    uint64_t from = until > DAY_MS ? until - DAY_MS : 0;
+    uint64_t from = day_before(until < now ? until : now);
     is_good = is_good && read_number(request, "from", INT64_MAX, &from) &&
         read_number(request, "limit", MOST, &limit) && limit > 0 && from <= until &&
         (!resource || name_is_valid(resource));

@@ -31,7 +31,7 @@ BOTH = {
     "test_lost_ttl.py": "draws at random",
     "test_lost_wrapper.py": "draws at random",
     "test_watch.py": "memory",
-    "test_web_store.py": "memory",
+    "test_web_past.py": "memory",
 }
 
 

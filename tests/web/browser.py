@@ -57,6 +57,11 @@ class Browser:
             if time.monotonic() > until:
                 raise AssertionError(f"never: {what or script}\n{self.text()[:3000]}\n{self.log()}")
 
+    def wait_for_call(self, is_so, seen):
+        until = time.monotonic() + DEADLINE
+        while not is_so():
+            assert time.monotonic() < until, f"never; at last: {seen()}"
+
     def click(self, selector):
         """The first one, once it is there."""
         self.wait_for("const e = document.querySelector(arguments[0]); e?.click(); return Boolean(e)", selector)

@@ -71,8 +71,7 @@ class Site:
         config.write_text(f"[daemon]\nsocket = {self.socket}\n\n{self.SECTIONS}")
         self.port = free_port()
         (work / "web.conf").write_text(f"[web]\nsocket = {self.socket}\n"
-                                       f"listen = 127.0.0.1:{self.port}\n"
-                                       f"database = {work / 'history.db'}\n")
+                                       f"listen = 127.0.0.1:{self.port}\n")
         for name in ("berthd.state", "berth-web.state"):
             (work / name).mkdir()
         self.daemon = Program([BUILD / "berthd", "-c", config], work, "berthd")

@@ -23,7 +23,6 @@ PAGE = pathlib.Path(__file__).parents[2] / "src" / "web" / "page"
 DECEPTIVE = "".join(f"\\u{{{first}}}-\\u{{{last}}}" for first, last in re.findall(
     r"^X\(0x(\w+), 0x(\w+)\)$", (PAGE.parents[1] / "client" / "deceptive.def").read_text(), re.M))
 MINUTE, HOUR = 60_000, 3_600_000
-PEERS = []  # whom the page may ask as well; a test sets it
 BROKEN = {}  # file: (text, what stands in its place); test_broken.py sets it
 
 
@@ -44,8 +43,7 @@ def assembled():
     text = (PAGE / "index.html").read_text()
     text = re.sub(r'<link rel="stylesheet" href="([^"]*)">', lambda m: part("style", m[1]), text)
     text = re.sub(r'<script src="([^"]*)"></script>', lambda m: part("script", m[1]), text)
-    sources = " ".join(["'self'", *PEERS])
-    policy = (f"default-src 'none'; img-src data:; connect-src {sources}; "
+    policy = ("default-src 'none'; img-src data:; connect-src 'self'; "
               "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
               f"script-src {' '.join(hashes['script'])}; style-src {' '.join(hashes['style'])}")
     return text, policy
@@ -166,11 +164,16 @@ def past_lease(number, name, units, user, program, asked, granted, ended, **more
         {"name": name, "units": [str(unit) for unit in units], "units_cut": False,
          "wanted": None}], "resources_cut": False, "database": None, "uid": 1000, "user": user,
         "login_uid": None, "login_user": None, "pid": 5000 + number, "program": program,
-        "reason": None, "holder": None, "cgroup": None, "args": None, "asked_at_ms": asked,
+        "reason": None, "holder": None, "host": None, "cgroup": None, "args": None, "asked_at_ms": asked,
         "granted_at_ms": granted, "ended_at_ms": ended, "waited_ms": granted - asked,
         "held_ms": ended - granted, "how": "released", "code": None, "exit": 0, "signal": None,
         "unseen": False, "by_uid": None, "by_user": None, "by_login_uid": None,
         "by_login_user": None, "why": None, **more}
+
+
+def action(at, verb, user="alice", **more):
+    return {"verb": verb, "at_ms": at, "uid": 1000, "user": user, "login_uid": None, "login_user": None,
+            "resource": None, "target": None, "old": None, "new": None, "host": None, "reason": None, **more}
 
 
 def history(chance, resources, now, span=8 * HOUR):
@@ -188,6 +191,7 @@ def history(chance, resources, now, span=8 * HOUR):
                 leases.append(past_lease(
                     len(leases), shown["name"], [unit], chance.choice(USERS[:6]),
                     chance.choice(PROGRAMS), start - waited, start, end,
+                    host=chance.choice((None, "boreas", "chronos")) if shown["scope"] == "fleet" else None,
                     **({"how": "max-hold", "signal": 15, "exit": None} if failed else {})))
                 end = start - chance.choice((0, 5_000, chance.randrange(15 * MINUTE)))
     return sorted(leases, key=lambda lease: -lease["ended_at_ms"])
@@ -211,7 +215,7 @@ class World:
         self.changed = threading.Condition()
         self.serial = 1
         self.changes = []  # (serial, name)
-        self.peers = []
+        self.past_keys = {}  # of /history.json, which a test sets
         self.no_history = None  # why
         self.more = {}  # keys of the answer that a test sets
 
@@ -263,7 +267,7 @@ class World:
                        "waiting": waiting, "version": "1.2", "session": host + "-1"}
                       for host, heard, waiting in (("ares", 300, 5), ("boreas", 1900, 4),
                                                    ("chronos", 21000, 0))] if fleet else [],
-            "peers": self.peers, **self.more}
+            **self.more}
 
     def news(self, after):
         """What has changed after the serial: the answer to a long poll."""
@@ -286,10 +290,20 @@ class World:
         limit = int(query.get("limit", ["5000"])[0])
         found = [one for one in self.history
                  if one["ended_at_ms"] >= start and one["asked_at_ms"] <= until]
-        gap = {"from_ms": self.began - 130 * MINUTE, "until_ms": self.began - 118 * MINUTE}
-        return {"version": 1, "now_ms": self.now(), "from_ms": start, "until_ms": until,
-                "host": "ares", "leases": found[:limit], "truncated": len(found) > limit,
-                "gaps": [gap] if self.is_office else [], "retention_ms": 14 * 24 * HOUR}
+        fleet, now = self.is_office, self.now()
+        gap = {"from_ms": self.began - 130 * MINUTE, "until_ms": self.began - 118 * MINUTE,
+               "why": "not-running", "n": 17}
+        done = [action(self.began - 40 * MINUTE, "limit", resource="warehouse", old="20", new="12",
+                       reason="replica is behind"),
+                action(self.began - 12 * MINUTE, "drain", user="root", host="boreas")]
+        return {"version": 1, "host": "ares", "now_ms": now, "from_ms": start,
+                "until_ms": min(until, now), "whose": "database" if fleet else "host",
+                "since_ms": self.began - 6 * 24 * HOUR, "kept_by": "berth-history", "why": None,
+                "databases": [{"name": "main", "since_ms": self.began - 7 * HOUR, "why": None}]
+                if fleet else [],
+                "leases": found[:limit], "truncated": len(found) > limit,
+                "actions": [one for one in done if start <= one["at_ms"] < until] if fleet else [],
+                "gaps": [gap] if fleet else [], **self.past_keys}
 
 
 def handler(world):
@@ -304,7 +318,6 @@ def handler(world):
             for name, value in (("Content-Type", kind), ("Content-Length", str(len(data))),
                                 ("Content-Security-Policy", policy),
                                 ("X-Content-Type-Options", "nosniff"),
-                                ("Access-Control-Allow-Origin", "*"),
                                 ("Cache-Control", "no-store")):
                 self.send_header(name, value)
             self.end_headers()

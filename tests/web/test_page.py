@@ -123,10 +123,10 @@ def test_why_a_database_grants_nothing(chromium, office):
 
 
 def test_why_there_is_no_history(chromium, office):
-    office.world.no_history = "its file names no `database`\n"
+    office.world.no_history = "berthd: nobody answers there\n"
     chromium.open_live(office.address + "#timeline")
     chromium.wait_for("return document.getElementById('timeline-note').textContent.startsWith("
-                      "'The history cannot be shown: its file names no `database`.')")
+                      "'The history cannot be shown: berthd: nobody answers there.')")
 
 
 def test_why_it_is_not_connected(chromium, office):
@@ -204,25 +204,81 @@ def test_wheel_zooms_above_the_axis_and_dragging_moves(chromium, office):
     chromium.must_be_clean()
 
 
-def test_peers_are_asked_and_the_silent_one_is_named(chromium, office):
-    other = fixture.serve(empty=True)
-    now = office.world.now()
-    other.world.update(ended=[fixture.past_lease(1, "warehouse", [3], "erin", "there.sh",
-                                                 now - 9000, now - 8000, now - 1000)])
-    office.world.peers = fixture.PEERS = [other.address.rstrip("/"), "http://127.0.0.1:9"]
-    with_peers = fixture.Server(office.world)
-    try:
-        chromium.open_live(with_peers.address + "#timeline")
-        chromium.wait_for("return document.getElementById('timeline-note').textContent.includes("
-                          "'No answer from 127.0.0.1:9')")
-        open_table(chromium)
-        chromium.wait_for("return document.getElementById('timeline-table').innerText"
-                          ".includes('there.sh')")
-    finally:
-        fixture.PEERS = []
-        with_peers.stop()
-        other.stop()
-    chromium.must_be_clean(unless=["Failed to load resource", "ERR_"])
+def note(chromium, words):
+    chromium.wait_for("return document.getElementById('timeline-note').textContent.includes(arguments[0])", words)
+
+
+def at(chromium, instant, y):
+    """What the pointer finds there."""
+    return chromium.run("""
+        const box = document.getElementById('lanes').getBoundingClientRect(), view = berth.timeline.view;
+        const left = Math.min(280, Math.max(84, box.width * 0.18)), wide = box.width - left - 6;
+        return [box.left + left + (arguments[0] - view.from) / (view.until - view.from) * wide,
+                box.top + arguments[1]];""", instant, y)
+
+
+def hover(chromium, instant, words, y=60):
+    """Words of the tip at that instant."""
+    def is_there():
+        x, top = at(chromium, instant, y)
+        chromium.command("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=top)
+        return chromium.run("const tip = document.getElementById('tip'); return tip.hidden ? '' : tip.textContent")
+    chromium.wait_for_call(lambda: words in is_there(), is_there)
+
+
+def test_whose_it_is_and_from_when_on(chromium, office):
+    chromium.open_live(office.address + "#timeline")
+    note(chromium, "This host: complete since ")
+    note(chromium, "All hosts of database main: complete since ")
+    assert "berthd remembers" not in chromium.text()
+    office.world.past_keys = {"kept_by": "berthd", "why": "no answer in time", "since_ms": office.world.began - 600_000,
+                              "databases": [{"name": "main", "since_ms": None, "why": "no answer of Redis"}]}
+    chromium.open_live(office.address + "#timeline")
+    note(chromium, ", as far as berthd remembers it (berth-history: no answer in time).")
+    note(chromium, "Database main tells nothing of other hosts: no answer of Redis.")
+    hover(chromium, office.world.began - 1_800_000, "Nothing is known before ")
+    chromium.must_be_clean()
+
+
+def test_what_operators_did_is_marked(chromium, office):
+    chromium.open_live(office.address + "#timeline?q=warehouse")
+    chromium.wait_for("return berth.past.actions.size === 2")
+    hover(chromium, office.world.began - 40 * fixture.MINUTE,
+          "limit warehouse 20 → 12 by alice: replica is behind")
+    hover(chromium, office.world.began - 12 * fixture.MINUTE, "drain by root, boreas", y=30)
+    open_table(chromium)
+    text = chromium.run("return document.getElementById('timeline-table').innerText")
+    assert "limit warehouse 20 → 12" in text and "replica is behind" in text
+    chromium.must_be_clean()
+
+
+def test_gaps_say_why(chromium, office):
+    chromium.open_live(office.address + "#timeline")
+    chromium.run("document.querySelector('[data-period=\"21600000\"]').click()")
+    chromium.wait_for("return berth.past.gaps.length === 1")
+    hover(chromium, office.world.began - 124 * fixture.MINUTE,
+          ": berth-history was not running, 17 entries missing", y=31)
+    open_table(chromium)
+    assert "berth-history was not running" in chromium.run(
+        "return document.getElementById('timeline-table').innerText")
+    chromium.must_be_clean()
+
+
+def test_each_host_of_a_fleet_has_its_lanes(chromium, office):
+    """Also those whose leases are running."""
+    chromium.open_live(office.address + "#timeline?q=warehouse")
+    chromium.wait_for("return berth.past.leases.size > 50")
+    lanes = chromium.run("""
+        const view = berth.timeline.view;
+        const [group] = berth.groupsOf({query: 'warehouse', user: ''}, view.from, view.until);
+        return group.lanes.map((lane) => [lane.name, [...new Set(lane.spans.map((span) =>
+            span.lease.host || berth.model.host))], lane.spans.some((span) => span.kind === 'open')])""")
+    assert [name for name, _, _ in lanes if name] == ["ares", "boreas", "chronos"]
+    assert all(len(hosts) == 1 for _, hosts, _ in lanes)
+    assert {hosts[0] for _, hosts, is_open in lanes if is_open} == {"ares", "boreas", "chronos"}
+    open_table(chromium)
+    assert "chronos" in chromium.run("return document.getElementById('timeline-table').innerText")
+    chromium.must_be_clean()
 
 
 # ---- for everybody ----

@@ -1,4 +1,4 @@
-/* Hosts and databases of the fleet, other hosts' pages, and templates. */
+/* Hosts and databases of the fleet, and templates. */
 (function (berth) {
   'use strict';
 
@@ -53,16 +53,6 @@
       ? 'fleet ' + (template.database || '') : 'host', template.limit, template.instances, badges];
   }
 
-  function peerRow(peer) {
-    const link = berth.el('a', peer);
-    if (/^https?:\/\//.test(peer)) {
-      link.href = peer;
-      link.rel = 'noreferrer';
-    }
-    return [link, berth.past.silent.some((host) => peer.includes(host))
-      ? stateBadge('no answer') : berth.badge({ what: 'asked', kind: 'good', why: null })];
-  }
-
   berth.showHosts = function () {
     const model = berth.model, parts = [];
     if (model.hosts.length > 0 || model.databases.length > 0) {
@@ -77,10 +67,6 @@
     } else {
       parts.push(berth.el('p.panel.note', 'This host is on its own: no resource has ' +
         'scope = fleet. berth-recipes(7) tells how hosts share a limit.'));
-    }
-    if (model.peers.length > 0) {
-      parts.push(table('Peers whose history the timeline includes', ['address', 'state'],
-        model.peers.map(peerRow), ''));
     }
     parts.push(table('Templates', ['name', 'kind', 'scope', 'limit of each', 'in use', 'state'],
       model.templates.map(templateRow), 'None is defined.'));

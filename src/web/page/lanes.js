@@ -26,24 +26,22 @@
   const hasFailed = (lease) => (lease.how !== 'released' && lease.how !== 'cancelled') ||
     (lease.exit !== null && lease.exit !== 0) || Boolean(lease.signal);
 
-  /* A resource of a fleet is one group for all hosts; one of scope host is one for each. */
-  function groupOf(groups, name, host, isFleet) {
-    const own = !host || host === berth.model.host || isFleet ? '' : host;
-    const key = own + ' ' + name;
-    let group = groups.get(key);
+  const hostOf = (span) => span.lease.host || berth.model.host;
+
+  function groupOf(groups, name) {
+    let group = groups.get(name);
     if (!group) {
-      const resource = own ? null : berth.model.resource(name);
-      group = { name, host: own, title: own ? name + ' @ ' + own : name, resource,
-        limit: resource ? resource.limit : 0, isPool: resource ? resource.kind === 'pool' : false,
-        holds: [], waits: [] };
-      groups.set(key, group);
+      const resource = berth.model.resource(name);
+      group = { name, resource, limit: resource ? resource.limit : 0,
+        isPool: resource ? resource.kind === 'pool' : false, holds: [], waits: [], actions: [] };
+      groups.set(name, group);
     }
     return group;
   }
 
   function addPast(groups, lease) {
     for (const claim of lease.resources) {
-      const group = groupOf(groups, claim.name, lease.host, Boolean(lease.database));
+      const group = groupOf(groups, claim.name);
       const units = unitsOfClaim(claim, group.isPool);
       const granted = lease.granted_at_ms ?? null;
       if (granted !== null) {
@@ -59,13 +57,11 @@
   }
 
   function addPresent(groups, resource, now) {
-    const isFleet = resource.scope === 'fleet';
+    const group = groupOf(groups, resource.name);
     for (const lease of resource.holders) {
-      const group = groupOf(groups, resource.name, null, isFleet);
       group.holds.push({ from: lease.since, until: now, lease, units: lease.units, kind: 'open' });
     }
     for (const lease of resource.waiters) {
-      const group = groupOf(groups, resource.name, null, isFleet);
       group.waits.push({ from: lease.since, until: now, lease, units: [], kind: 'wait',
         isOpen: true });
     }
@@ -122,10 +118,31 @@
       typeof b.unit === 'number' ? a.unit - b.unit : String(a.unit) < String(b.unit) ? -1 : 1));
   }
 
+  /* In a fleet, the hosts one below the other, this one first: who had what is seen, and slots of a
+   * semaphore are all alike. */
+  function hostLanes(group) {
+    const hosts = new Map();
+    group.lanes = [];
+    group.left = 0;
+    for (const span of group.holds) {
+      hosts.set(hostOf(span), (hosts.get(hostOf(span)) || []).concat([span]));
+    }
+    const rank = (host) => (host === berth.model.host ? '' : host);
+    for (const host of [...hosts.keys()].sort((a, b) => (rank(a) < rank(b) ? -1 : 1))) {
+      const [lanes, left] = pack(hosts.get(host), Math.max(1, MAX_LANES - group.lanes.length));
+      lanes[0].name = host;
+      group.lanes.push(...lanes);
+      group.left += left;
+    }
+  }
+
   function setLanes(group) {
-    const lanes = unitLanes(group);
+    const isFleet = group.holds.some((span) => hostOf(span) !== berth.model.host);
+    const lanes = isFleet && !group.isPool ? null : unitLanes(group);
     if (lanes) {
       [group.lanes, group.left] = [allUnits(group, lanes), 0];
+    } else if (isFleet && !group.isPool) {
+      hostLanes(group);
     } else {
       [group.lanes, group.left] = pack(group.holds, MAX_LANES);
     }
@@ -140,11 +157,13 @@
   }
 
   function narrow(group, words, user) {
-    const isNamed = matches(group.title, words);
+    const isNamed = matches(group.name, words);
     const fits = (span) => (!user || berth.userOf(span.lease) === user) &&
-      (isNamed || matches(group.title + '\n' + berth.wordsOf(span.lease).join('\n'), words));
+      (isNamed || matches(group.name + '\n' + berth.wordsOf(span.lease).join('\n'), words));
     group.holds = group.holds.filter(fits);
     group.waits = group.waits.filter(fits);
+    group.isShown = group.holds.length > 0 || group.waits.length > 0 ||
+      (group.actions.length > 0 && isNamed && !user);
   }
 
   /* choice: as for model.choose. In the order of the file, then what is no longer defined. */
@@ -159,22 +178,55 @@
         addPast(groups, lease);
       }
     }
+    for (const action of berth.actionsOf(from, until)) {
+      if (action.resource) {
+        groupOf(groups, action.resource).actions.push(action);
+      }
+    }
     const chosen = [];
     for (const group of groups.values()) {
       narrow(group, words, choice.user);
-      if (group.holds.length > 0 || group.waits.length > 0) {
+      if (group.isShown) {
         chosen.push(group);
       }
     }
     const order = new Map(berth.model.resources.map((resource, i) => [resource.name, i]));
     const rank = (group) => (order.has(group.name) ? order.get(group.name) : order.size);
-    chosen.sort((a, b) => rank(a) - rank(b) || (a.title < b.title ? -1 : 1));
+    chosen.sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1));
     chosen.forEach(setLanes);
     return chosen;
   };
 
-  /* A sentence about a span. */
+  /* ---- in words ---- */
+
+  /* What operators did, the newest last. */
+  berth.actionsOf = (from, until) => [...berth.past.actions.values()].filter((action) =>
+    action.at_ms >= from && action.at_ms <= until).sort((a, b) => a.at_ms - b.at_ms);
+
+  /* What was done, without who, when and why. */
+  berth.deedOf = function (action) {
+    const change = (action.old ?? null) === null && (action.new ?? null) === null ? null
+      : (action.old ?? '?') + ' → ' + (action.new ?? '?');
+    return [action.verb, action.resource, action.target, change].filter((word) =>
+      (word ?? null) !== null).join(' ');
+  };
+
+  const actionText = (action, now) => berth.moment(action.at_ms, now) + ' ' +
+    berth.deedOf(action) + ' by ' + berth.operatorOf(action) +
+    (action.host ? ', ' + action.host : '') + (action.reason ? ': ' + action.reason : '');
+
+  berth.operatorOf = (action) => berth.userOf(action) +
+    (action.login_user && action.login_user !== action.user
+      ? ' (logged in as ' + action.login_user + ')' : '');
+
+  /* A sentence about a span, a gap, or what an operator did. */
   berth.spanText = function (span, now) {
+    if (span.kind === 'gap') {
+      return berth.gapText(span.gap, now);
+    }
+    if (span.kind === 'action') {
+      return actionText(span.action, now);
+    }
     const lease = span.lease;
     const what = span.kind === 'wait' ? 'waited' : span.kind === 'open' ? 'holds' : 'held';
     const end = span.kind === 'open' || span.isOpen ? 'now' : berth.moment(span.until, now);

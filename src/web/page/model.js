@@ -6,7 +6,7 @@
     loaded: false, connected: false, why: null, host: '', serial: null,
     draining: false, drain: {}, grace: null, updated: 0, offset: 0,
     boot: 0, // when berthd's clock began, on that of model.now()
-    resources: [], templates: [], databases: [], hosts: [], gone: [], peers: [],
+    resources: [], templates: [], databases: [], hosts: [], gone: [],
   };
   const STEP_MS = 100;
   const byName = new Map();
@@ -80,8 +80,7 @@
     } else {
       replaceSome(answer);
     }
-    for (const key of ['connected', 'draining', 'drain', 'databases', 'hosts', 'gone', 'host',
-      'peers']) {
+    for (const key of ['connected', 'draining', 'drain', 'databases', 'hosts', 'gone', 'host']) {
       if (answer[key] !== undefined && answer[key] !== null) {
         model[key] = answer[key];
       }

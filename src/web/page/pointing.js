@@ -78,7 +78,7 @@
     place.addEventListener('click', (event) => {
       const [x, y] = where(event), hit = isDrag ? null : chart.at(x, y);
       showTip(chart, hit, x, y);
-      if (hit) {
+      if (hit && hit.span.lease) {
         berth.details.openSpan(hit.span);
       }
     });

@@ -3,11 +3,13 @@
   'use strict';
 
   const AXIS = 24, HEAD = 40, LANE = 18, QUEUE = 8, SPACE = 12; // pixels
-  const MIN_SPAN = 10000, TABLE_ROWS = 500;
+  const MIN_SPAN = 10000;
 
   const view = { from: 0, until: 0, isFollowing: true };
   let groups = [], rows = []; // rows: {kind, top, height, group, lane}
+  const REFRESH_TICKS = 15;
   let choice = null, frame = 0, isStale = true, isTable = false, reload = 0, hits = [];
+  let nTicks = REFRESH_TICKS; // until it asks again
   let lanes, canvas, tip, colours = {};
 
   const id = (name) => document.getElementById(name);
@@ -24,16 +26,18 @@
       top += height;
     };
     for (const group of groups) {
+      group.top = top;
       add('head', HEAD, group, null);
       group.lanes.forEach((lane) => add('lane', LANE, group, lane));
       group.queue.forEach((lane) => add('queue', QUEUE, group, lane));
+      group.bottom = top;
       top += SPACE;
     }
     id('lanes-height').style.height = Math.max(top, 120) + 'px';
     isStale = false;
   }
 
-  const gutter = (width) => Math.min(170, Math.max(84, width * 0.2));
+  const gutter = (width) => Math.min(280, Math.max(84, width * 0.18));
   const width = () => lanes.clientWidth;
   const xOf = (ms, left, wide) => left + (ms - view.from) / (view.until - view.from) * wide;
 
@@ -89,15 +93,17 @@
     context.textAlign = 'left';
   }
 
-  function hatch(context, from, until, left, wide, height) {
-    const first = Math.max(left, xOf(from, left, wide));
-    const last = Math.min(left + wide, xOf(until, left, wide));
-    if (last <= first) {
+  function hatch(context, gap, left, wide, height) {
+    const first = Math.max(left, xOf(gap.from_ms, left, wide));
+    const last = Math.min(left + wide, xOf(gap.until_ms, left, wide));
+    if (last <= left || first >= left + wide) {
       return;
     }
+    hits.push({ left: first - 2, right: last + 2, top: AXIS, bottom: height,
+      span: { kind: 'gap', gap } });
     context.save();
     context.beginPath();
-    context.rect(first, AXIS, Math.max(last - first, 1), height - AXIS);
+    context.rect(first, AXIS, Math.max(last - first, 2), height - AXIS);
     context.clip();
     context.strokeStyle = colours.rule;
     context.lineWidth = 2;
@@ -108,6 +114,49 @@
     }
     context.stroke();
     context.restore();
+    if (last - first > 60) {
+      context.fillStyle = colours.soft;
+      context.fillText(fitted(context, berth.printable(berth.reasonOf(gap)), last - first - 8),
+        first + 4, height - 10);
+    }
+  }
+
+  /* What an operator did, over the rows of its resource, or over all. */
+  function paintAction(context, action, top, bottom, left, wide) {
+    const x = Math.round(xOf(action.at_ms, left, wide)) + 0.5;
+    if (x < left || x > left + wide || bottom <= top) {
+      return;
+    }
+    context.save();
+    context.strokeStyle = context.fillStyle = colours.ink;
+    context.lineWidth = 1;
+    context.setLineDash([4, 3]);
+    context.beginPath();
+    context.moveTo(x, top);
+    context.lineTo(x, bottom);
+    context.stroke();
+    context.beginPath();
+    context.moveTo(x - 5, top);
+    context.lineTo(x + 5, top);
+    context.lineTo(x, top + 7);
+    context.fill();
+    context.restore();
+    hits.push({ left: x - 5, right: x + 5, top, bottom: Math.min(bottom, top + HEAD),
+      span: { kind: 'action', action } });
+  }
+
+  function paintActions(context, left, wide, scrolled, height) {
+    for (const group of groups) {
+      for (const action of group.actions) {
+        paintAction(context, action, Math.max(AXIS, group.top + 4 - scrolled),
+          Math.min(height, group.bottom - scrolled), left, wide);
+      }
+    }
+    for (const action of berth.actionsOf(view.from, view.until)) {
+      if (!action.resource) {
+        paintAction(context, action, AXIS, height, left, wide);
+      }
+    }
   }
 
   function fitted(context, text, wide) {
@@ -141,7 +190,7 @@
     }
     context.fillStyle = colours.ink;
     context.font = '600 13px system-ui, sans-serif';
-    context.fillText(fitted(context, berth.printable(group.title), left - 14), 6, y + 15);
+    context.fillText(fitted(context, berth.printable(group.name), left - 14), 6, y + 15);
     context.font = '11px system-ui, sans-serif';
     context.fillStyle = colours.soft;
     const spent = used.reduce((sum, mean) => sum + mean, 0) * (bounded - view.from) / n;
@@ -217,8 +266,8 @@
     context.textBaseline = 'middle';
     const left = gutter(wide), room = wide - left - 4, scrolled = lanes.scrollTop;
     hits = [];
-    for (const gap of berth.past.gaps) {
-      hatch(context, gap.from_ms, gap.until_ms, left, room, height);
+    for (const gap of berth.past.unknown()) {
+      hatch(context, gap, left, room, height);
     }
     for (const row of rows) {
       const y = row.top - scrolled;
@@ -226,6 +275,7 @@
         paintRow(context, row, y, left, room);
       }
     }
+    paintActions(context, left, room, scrolled, height);
     paintAxis(context, left, room, Math.min(height, AXIS + 4));
     if (rows.length === 0) {
       context.fillStyle = colours.soft;
@@ -235,38 +285,6 @@
     }
   }
 
-  /* ---- the table ---- */
-
-  function tableRow(span, group, now) {
-    const lease = span.lease, isOpen = span.kind === 'open';
-    const resource = { kind: group.isPool ? 'pool' : 'semaphore' };
-    return [group.title, berth.unitList(resource, span.units),
-      berth.userOf(lease), berth.jobOf(lease), lease.host || berth.model.host,
-      berth.moment(span.from, now), isOpen ? 'now' : berth.moment(span.until, now),
-      berth.duration(span.until - span.from),
-      lease.waited_ms ? berth.duration(lease.waited_ms) : '',
-      isOpen ? 'still held' : berth.howText(lease).slice(2)];
-  }
-
-  function showTable() {
-    const now = berth.model.now(), all = [];
-    for (const group of groups) {
-      for (const span of group.holds) {
-        if (span.until >= view.from && span.from <= view.until) {
-          all.push([span, group]);
-        }
-      }
-    }
-    all.sort((a, b) => b[0].from - a[0].from);
-    const heads = ['resource', 'units', 'user', 'program', 'host', 'from', 'until', 'held',
-      'waited', 'how it ended'];
-    const caption = berth.plural(all.length, 'lease') + ' from ' + berth.moment(view.from, now) +
-      ' to ' + berth.moment(view.until, now) +
-      (all.length > TABLE_ROWS ? ', the newest ' + TABLE_ROWS : '');
-    id('timeline-table').replaceChildren(berth.table(caption, heads,
-      all.slice(0, TABLE_ROWS).map(([span, group]) => tableRow(span, group, now))));
-  }
-
   /* ---- keeping it so ---- */
 
   function note() {
@@ -274,15 +292,11 @@
     if (past.error) {
       parts.push('The history cannot be shown: ' + past.error + '.');
     }
-    if (past.silent.length > 0) {
-      parts.push('No answer from ' + past.silent.join(', ') +
-        ': leases that ended there are missing.');
+    parts.push(...past.sentences(berth.model.now()));
+    if (past.isCut) {
+      parts.push('There are more leases than fit: zoom in to see older ones.');
     }
-    if (past.truncated.length > 0) {
-      parts.push('There are more leases than fit: zoom in to see older ones (' +
-        past.truncated.join(', ') + ').');
-    }
-    const shared = groups.filter((group) => group.left > 0).map((group) => group.title);
+    const shared = groups.filter((group) => group.left > 0).map((group) => group.name);
     if (shared.length > 0) {
       parts.push('More leases than lanes, so some are not drawn: ' +
         shared.slice(0, 3).join(', ') + '.');
@@ -299,7 +313,7 @@
       layOut();
       note();
       if (isTable) {
-        showTable();
+        id('timeline-table').replaceChildren(berth.timelineTable(groups, view));
       }
     }
     paint();
@@ -338,7 +352,7 @@
   /* What one answer could not hold is asked for again where one looks. */
   function lookCloser() {
     clearTimeout(reload);
-    if (berth.past.truncated.length > 0) {
+    if (berth.past.isCut) {
       reload = setTimeout(() => berth.past.part(view.from, view.until, () => soon(true)), 400);
     }
   }
@@ -407,7 +421,7 @@
       new ResizeObserver(() => soon()).observe(lanes);
       berth.point(lanes, {
         zoom, move, axis: AXIS, gutter: () => gutter(width()), width,
-        at: (x, y) => hits.find((hit) => x >= hit.left && x <= hit.right && y >= hit.top &&
+        at: (x, y) => hits.findLast((hit) => x >= hit.left && x <= hit.right && y >= hit.top &&
           y <= hit.bottom),
         tip,
       });
@@ -420,13 +434,18 @@
       soon(true);
     },
     changed: () => {
+      nTicks = REFRESH_TICKS;
       if (choice && berth.past.until !== undefined) {
         berth.past.more(() => soon(true));
       }
       soon(true);
     },
+    /* Also without a change here: other hosts' leases and operators' actions. */
     tick() {
       follow();
+      if (--nTicks <= 0 && view.isFollowing) {
+        this.changed();
+      }
       soon();
     },
     recolour() {
