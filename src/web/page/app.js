@@ -97,10 +97,13 @@
 
   function emptyText(found) {
     const template = model.templates.find((other) => other.name.endsWith('*'));
-    const named = model.resources[0];
+    const named = model.resources.find((resource) => resource.grantable > 0);
     const name = template ? template.name.replace('*', 'first') : named ? named.name : null;
     if (found === 0 && model.resources.length > 0) {
       return ['Nothing matches.', 'Change the search, the user or “only busy”.', null];
+    }
+    if (name === null && model.resources.length > 0) {
+      return ['Nothing runs now.', 'And nothing can be granted now.', null];
     }
     if (name === null) {
       return ['Nothing is defined yet.', 'A lock for every name below adhoc/ takes two lines; ' +

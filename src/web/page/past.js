@@ -116,8 +116,8 @@
   berth.gapText = function (gap, now) {
     const n = (gap.n ?? null) === null ? '' : ', ' + berth.plural(gap.n, 'entry', 'entries') +
       ' missing';
-    return 'Nothing is known ' + (gap.from_ms > 0 ? 'from ' + berth.moment(gap.from_ms, now) + ' to '
-      : 'before ') + berth.moment(gap.until_ms, now) + ': ' + (reasons[gap.why] || gap.why) + n;
+    return (gap.from_ms > 0 ? 'Something may be missing from ' + berth.moment(gap.from_ms, now) +
+      ' to ' : 'Nothing is known before ') + berth.moment(gap.until_ms, now) + ': ' + (reasons[gap.why] || gap.why) + n;
   };
 
   berth.reasonOf = (gap) => reasons[gap.why] || String(gap.why);

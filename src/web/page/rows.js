@@ -21,9 +21,9 @@
     berth.deedOf(action), action.host || berth.model.host, berth.moment(action.at_ms, now), '', '',
     '', action.reason || '', ''];
 
-  const gapRow = (gap, now) => ['', '', '', 'nothing is known', '',
-    gap.from_ms > 0 ? berth.moment(gap.from_ms, now) : '', berth.moment(gap.until_ms, now), '', '',
-    berth.reasonOf(gap), ''];
+  const gapRow = (gap, now) => ['', '', '', gap.from_ms > 0 ? 'something may be missing'
+    : 'nothing is known', '', gap.from_ms > 0 ? berth.moment(gap.from_ms, now) : '',
+  berth.moment(gap.until_ms, now), '', '', berth.reasonOf(gap), ''];
 
   /* [instant, function that makes the row], the newest first. */
   function rowsOf(groups, view, now) {
