@@ -1,4 +1,4 @@
-/* past_answer.h - what /history.json says of what was told. Pure but for the time.
+/* past_answer.h - what /history.json says of what was told. Pure.
  *
  * Doc: doc/man/berth-web.8.scd. */
 #pragma once
@@ -6,5 +6,6 @@
 #include "base/text.h"
 #include "web/past_ask.h"
 
-/* False: nobody has told anything, and `out` is a line that says why. */
-bool past_answer_print(const struct past_ask *ask, const char *host, struct text *out);
+/* False: nobody has told anything, and `out` is a line that says why. Moves what was told to the
+ * first one who has. */
+bool past_answer_print(struct past_ask *ask, const char *host, struct text *out);

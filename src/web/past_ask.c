@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_BYTES = 16 << 20 }; /* of an answer */
+
 static const nanoseconds silence_kept = 5 * NANOSECONDS_PER_SECOND;
 static const nanoseconds hello_kept = 5 * NANOSECONDS_PER_SECOND;
 
@@ -69,6 +71,11 @@ static enum answer_result past_teller_take(void *object, char *line)
 {
     struct past_teller *teller = object;
     struct answer answer;
+    teller->n_bytes += strlen(line);
+    if (teller->n_bytes > MOST_BYTES) {
+        strcpy(teller->refusal, "it says too much");
+        return ANSWER_END;
+    }
     if (teller->past.begun || strncmp(line, "error ", strlen("error ")) != 0) {
         return past_take(&teller->past, line);
     }
@@ -90,10 +97,12 @@ static void teller_ends(struct past_teller *teller)
 static bool teller_hears(struct past_teller *teller, const char *why, char out[PAST_WHY_SIZE])
 {
     teller->talk = NULL;
-    teller->has_told = !why && teller->past.begun;
+    teller->n_bytes = 0;
+    teller->has_told = !why && teller->refusal[0] == '\0' && teller->past.begun;
     if (!teller->has_told) {
         snprintf(out, PAST_WHY_SIZE, "%s", why ? why : teller->refusal);
         past_deinit(&teller->past);
+        teller->refusal[0] = '\0';
     }
     return teller->has_told;
 }

@@ -33,7 +33,8 @@ struct past_teller {
     /* private */
     struct past_ask *ask;
     struct berthd_request *talk;
-    char refusal[PAST_WHY_SIZE];
+    char refusal[PAST_WHY_SIZE]; /* of the one who is asked now */
+    size_t n_bytes; /* of its answer, so far */
 };
 
 struct past_ask {

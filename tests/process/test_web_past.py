@@ -76,10 +76,10 @@ def test_berth_history_is_asked(world):
     world.history.answers["history"] = told(ended("a", 3000), ended("b", 2000, name="gone"))
     world.start()
     answer = world.ask(f"from={NOW - 60000}&until={NOW - 1000}&limit=7&resource=gone")
-    assert [lease["lease"] for lease in answer["leases"]] == ["b", "a"]
+    assert [lease["lease"] for lease in answer["leases"]] == ["a", "b"]
     assert (answer["kept_by"], answer["why"], answer["whose"]) == ("berth-history", None, "host")
-    assert (answer["since_ms"], answer["databases"], answer["truncated"]) == (NOW - 10000, [], False)
-    assert (answer["from_ms"], answer["until_ms"]) == (NOW - 60000, NOW - 1000)
+    assert (answer["since_at_ms"], answer["failed"]) == (NOW - 10000, [])
+    assert answer["sources"] == [{"database": None, "since_at_ms": NOW - 10000, "more": False}]
     assert world.berthd.asked() == []
     (since, until, limit, name), = world.history.asked()
     assert (limit, name) == ("limit=7", "gone")
@@ -91,7 +91,8 @@ def test_berth_history_is_asked(world):
 @pytest.mark.parametrize("answer", [
     ["error denied not%20you"], None, ["nonsense"], ["ok now=x", "end"],
     told(ended("first"))[:-1] + ["ended x"], told(ended("first"))[:-1] + ["\x01"],
-], ids=["refuses", "closes", "nonsense", "bad head", "bad lease", "garbage"])
+    told(*(5000 * [ended("first", reason=3600 * "x")])),
+], ids=["refuses", "closes", "nonsense", "bad head", "bad lease", "garbage", "too much"])
 def test_who_has_failed_is_not_believed(world, answer):
     """berthd is asked instead, and why is said."""
     world.history.answers["history"] = answer
@@ -99,9 +100,10 @@ def test_who_has_failed_is_not_believed(world, answer):
     world.start()
     found = world.ask()
     assert [lease["lease"] for lease in found["leases"]] == ["own"]
-    assert (found["kept_by"], found["since_ms"]) == ("berthd", NOW - 5)
-    assert found["why"] == ("not you" if answer and "denied" in answer[0] else "it has ended the connection" if not
-                            answer else "what it says is not the protocol of berthd")
+    assert (found["kept_by"], found["since_at_ms"]) == ("berthd", NOW - 5)
+    assert found["why"] == ("it has ended the connection" if not answer else "not you" if "denied" in answer[0] else
+                            "it says too much" if len(answer) > 1000 else
+                            "what it says is not the protocol of berthd")
 
 
 def test_none_is_named(world):
@@ -149,6 +151,20 @@ def test_berthd_is_away(world):
     answer = world.web.ask("/history.json?from=2")
     assert answer.status == 503
     assert answer.text == "berthd: nobody answers there; berth-history: nobody answers there\n"
+
+
+def test_what_operators_did_and_gaps(world):
+    world.history.answers["history"] = told(
+        f"gap from={NOW - 9000} until={NOW - 8000} why=reboot n=3",
+        f"did limit at={NOW - 5000} uid=0 resource=s old=4 new=2 reason=too%20slow", ended("a"), more=1)
+    world.start()
+    answer = world.ask()
+    assert [(gap["from_at_ms"], gap["until_at_ms"], gap["why"], gap["n"]) for gap in answer["gaps"]] == [
+        (NOW - 9000, NOW - 8000, "reboot", 3)]
+    (action,) = answer["actions"]
+    assert [action[key] for key in ("verb", "at_ms", "user", "resource", "old", "new", "reason")] == [
+        "limit", NOW - 5000, "root", "s", "4", "2", "too slow"]
+    assert answer["sources"][0]["more"]
 
 
 # ---- who is silent ----
@@ -242,7 +258,7 @@ def test_what_has_ended_since_is_asked_for(world):
         with contextlib.suppress(OSError):
             sock.sendall("".join(line + "\n" for line in changes).encode())
     world.web.follow(lambda answer: answer["serial"] != before["serial"], before)
-    assert world.leases() == ["h", "a"]
+    assert world.leases() == ["a", "h"]
 
 
 # ---- the fleet ----
@@ -255,13 +271,14 @@ def test_databases_are_asked_too(world):
                      ended("c", 1000, name="etl", database="main"), whose="database", database="main",
                      since=NOW - 7000))
     answer = world.ask()
-    assert [lease["lease"] for lease in answer["leases"]] == ["c", "x-1/7", "a"]
-    assert (answer["whose"], answer["since_ms"]) == ("database", NOW - 10000)
-    assert answer["databases"] == [{"name": "main", "since_ms": NOW - 7000, "why": None}]
+    assert [(lease["lease"], lease["host"]) for lease in answer["leases"]] == [
+        ("a", None), ("x-1/7", "web2"), ("c", None)]
+    assert (answer["whose"], answer["since_at_ms"], answer["failed"]) == ("database", NOW - 10000, [])
+    assert answer["sources"][1] == {"database": "main", "since_at_ms": NOW - 7000, "more": False}
     world.ask("from=1&resource=s")
     assert len(world.berthd.asked()) == 1  # of a host's resource, no database is asked
-    assert world.leases("from=0&limit=2") == ["c", "x-1/7"]
-    assert world.ask("from=0&limit=2")["truncated"]
+    assert world.leases("from=0&limit=2") == ["x-1/7", "c"]
+    assert any(source["more"] for source in world.ask("from=0&limit=2")["sources"])
 
 
 @pytest.mark.parametrize("answer, why", [
@@ -272,9 +289,9 @@ def test_a_database_that_does_not_tell(world, answer, why):
     world.fleet(answer)
     found = world.ask()
     assert [lease["lease"] for lease in found["leases"]] == ["a"] and found["whose"] == "host"
-    (database,) = found["databases"]
-    assert database["since_ms"] is None and database["why"]
-    assert why in (None, database["why"])
+    (failed,) = found["failed"]
+    assert failed["database"] == "main" and failed["why"] and why in (None, failed["why"])
+    assert [source["database"] for source in found["sources"]] == [None]
 
 
 # ---- much ----
@@ -282,13 +299,13 @@ def test_a_database_that_does_not_tell(world, answer, why):
 
 @pytest.mark.skipif("BERTH_SANITIZED" in os.environ, reason="a sanitizer keeps what is freed")
 def test_many_ask_for_much(world):
-    """150 readers who do not read, each with a question of its own, ask for 700 MB together."""
+    """60 readers who do not read, each with a question of its own, ask for 200 MB together."""
     lines = told(*(ended(f"l{i}", 5000 - i, reason=3500 * "x") for i in range(1000)))
     world.history.answers["history"] = lines
     world.start()
     with contextlib.ExitStack() as open_ones:
         statuses = set()
-        for i in range(150):
+        for i in range(60):
             reader = open_ones.enter_context(socket.create_connection(("127.0.0.1", world.web.port), DEADLINE))
             reader.sendall(f"GET /history.json?from={i}&limit=5000 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
             statuses.add(reader.recv(12))

@@ -176,6 +176,10 @@ def action(at, verb, user="alice", **more):
             "resource": None, "target": None, "old": None, "new": None, "host": None, "reason": None, **more}
 
 
+def source(database, since, more=False):
+    return {"database": database, "since_at_ms": since, "more": more}
+
+
 def history(chance, resources, now, span=8 * HOUR):
     """Jobs one after the other in each unit, up to what holds it now."""
     leases = []
@@ -291,17 +295,17 @@ class World:
         found = [one for one in self.history
                  if one["ended_at_ms"] >= start and one["asked_at_ms"] <= until]
         fleet, now = self.is_office, self.now()
-        gap = {"from_ms": self.began - 130 * MINUTE, "until_ms": self.began - 118 * MINUTE,
+        gap = {"from_at_ms": self.began - 130 * MINUTE, "until_at_ms": self.began - 118 * MINUTE,
                "why": "not-running", "n": 17}
         done = [action(self.began - 40 * MINUTE, "limit", resource="warehouse", old="20", new="12",
                        reason="replica is behind"),
                 action(self.began - 12 * MINUTE, "drain", user="root", host="boreas")]
-        return {"version": 1, "host": "ares", "now_ms": now, "from_ms": start,
-                "until_ms": min(until, now), "whose": "database" if fleet else "host",
-                "since_ms": self.began - 6 * 24 * HOUR, "kept_by": "berth-history", "why": None,
-                "databases": [{"name": "main", "since_ms": self.began - 7 * HOUR, "why": None}]
-                if fleet else [],
-                "leases": found[:limit], "truncated": len(found) > limit,
+        sources = [source(None, self.began - 6 * 24 * HOUR, len(found) > limit)]
+        if fleet:
+            sources.append(source("main", self.began - 7 * HOUR))
+        return {"host": "ares", "kept_by": "berth-history", "why": None, "failed": [],
+                "whose": "database" if fleet else "host", "version": 1, "now_at_ms": now,
+                "since_at_ms": sources[0]["since_at_ms"], "sources": sources, "leases": found[:limit][::-1],
                 "actions": [one for one in done if start <= one["at_ms"] < until] if fleet else [],
                 "gaps": [gap] if fleet else [], **self.past_keys}
 

@@ -29,7 +29,7 @@ BROKEN = [
     ("list.js", "!wanted.has(name) && !hasFocus(card)", "false",
      tests.test_a_thousand_resources_scroll),
     ("past.js", "' (berth-history: ' + told.why + ')'", "''", tests.test_whose_it_is_and_from_when_on),
-    ("past.js", "{ from_ms: 0, until_ms: Math.min(...since), why: 'before' }, ", "",
+    ("past.js", "{ from_at_ms: 0, until_at_ms: Math.min(...since), why: 'before' }, ", "",
      tests.test_whose_it_is_and_from_when_on),
     ("past.js", "mergeGaps(past.gaps, answer.gaps || [])", "[]", tests.test_gaps_say_why),
     ("lanes.js", "(action.old ?? '?') + ' → ' + (action.new ?? '?')", "null",

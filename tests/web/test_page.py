@@ -231,8 +231,9 @@ def test_whose_it_is_and_from_when_on(chromium, office):
     note(chromium, "This host: complete since ")
     note(chromium, "All hosts of database main: complete since ")
     assert "berthd remembers" not in chromium.text()
-    office.world.past_keys = {"kept_by": "berthd", "why": "no answer in time", "since_ms": office.world.began - 600_000,
-                              "databases": [{"name": "main", "since_ms": None, "why": "no answer of Redis"}]}
+    office.world.past_keys = {"kept_by": "berthd", "why": "no answer in time",
+                              "sources": [fixture.source(None, office.world.began - 600_000)],
+                              "failed": [{"database": "main", "why": "no answer of Redis"}]}
     chromium.open_live(office.address + "#timeline")
     note(chromium, ", as far as berthd remembers it (berth-history: no answer in time).")
     note(chromium, "Database main tells nothing of other hosts: no answer of Redis.")
@@ -261,6 +262,22 @@ def test_gaps_say_why(chromium, office):
     open_table(chromium)
     assert "berth-history was not running" in chromium.run(
         "return document.getElementById('timeline-table').innerText")
+    chromium.must_be_clean()
+
+
+def test_what_one_answer_cannot_hold_is_asked_for_where_one_looks(chromium, office):
+    now = office.world.began
+    office.world.past_keys = {"sources": [fixture.source(None, 1, True)], "actions": [], "gaps": [], "leases": [
+        fixture.past_lease(1, "deploy", [0], "zoe", "late.sh", now - 600_000, now - 590_000, now - 300_000)]}
+    chromium.open_live(office.address + "#timeline")
+    note(chromium, "zoom in to see older ones")
+    hover(chromium, now - 1_800_000, "more than fits: zoom in")
+    office.world.past_keys = {"sources": [fixture.source(None, 1)], "actions": [], "gaps": [], "leases": [
+        fixture.past_lease(2, "deploy", [0], "yves", "early.sh", now - 1_800_000, now - 1_800_000, now - 1_700_000)]}
+    chromium.run("document.getElementById('lanes').focus()")
+    chromium.press("ArrowLeft", "+")
+    chromium.wait_for("return [...berth.past.leases.values()].some(lease => lease.program === 'early.sh')")
+    hover(chromium, now - 1_750_000, "early.sh", y=75)
     chromium.must_be_clean()
 
 

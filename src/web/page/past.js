@@ -8,7 +8,8 @@
 
   const past = {
     period: 3600000, // 0: all that is kept
-    from: 0, leases: new Map(), actions: new Map(), gaps: [], isCut: false, told: null,
+    from: 0, leases: new Map(), actions: new Map(), gaps: [], told: null,
+    spans: [], // [from, until] that is here, in their order, without overlap
     loading: false, error: null,
   };
   let generation = 0;
@@ -23,11 +24,30 @@
     Array.isArray(lease.resources);
 
   function mergeGaps(old, more) {
-    const gaps = new Map(old.concat(more).map((gap) => [gap.from_ms + ' ' + gap.why, gap]));
-    return [...gaps.values()].sort((a, b) => a.from_ms - b.from_ms);
+    const gaps = new Map(old.concat(more).map((gap) => [gap.from_at_ms + ' ' + gap.why, gap]));
+    return [...gaps.values()].sort((a, b) => a.from_at_ms - b.from_at_ms);
   }
 
-  function take(answer) {
+  function addSpan(from, until) {
+    const joined = [];
+    for (const span of past.spans.concat([[from, until]]).sort((a, b) => a[0] - b[0])) {
+      const last = joined[joined.length - 1];
+      if (last && span[0] <= last[1]) {
+        last[1] = Math.max(last[1], span[1]);
+      } else {
+        joined.push(span);
+      }
+    }
+    past.spans = joined;
+  }
+
+  /* Of an answer that had no room for all there are the newest. */
+  function whole(answer, from) {
+    const isCut = answer.sources.some((source) => source.more);
+    return isCut ? Math.min(...answer.leases.map((lease) => lease.ended_at_ms)) : from;
+  }
+
+  function take(answer, from, until) {
     for (const lease of answer.leases || []) {
       if (isGood(lease)) {
         past.leases.set(lease.lease + ' ' + lease.asked_at_ms, lease);
@@ -40,16 +60,16 @@
       }
     }
     past.gaps = mergeGaps(past.gaps, answer.gaps || []);
-    past.isCut = past.isCut || answer.truncated;
     past.told = answer;
+    addSpan(whole(answer, from), until);
   }
 
   function forget() {
     past.leases.clear();
     past.actions.clear();
     past.gaps = [];
-    past.isCut = false;
     past.told = null;
+    past.spans = [];
   }
 
   async function ask(from, until, own, told) {
@@ -64,7 +84,7 @@
     if (own === generation) {
       past.loading = false;
       if (answer) {
-        take(answer);
+        take(answer, from, until);
         past.until = until;
       }
       told();
@@ -110,26 +130,37 @@
     overwritten: 'more ended than berthd could keep', reboot: 'the host was rebooted',
     'not-running': 'berth-history was not running', damaged: 'what was kept is damaged',
     'disk-full': 'the disk was full', trimmed: 'it is kept no longer',
-    before: 'it is not kept',
+    before: 'it is not kept', cut: 'more than fits: zoom in',
   };
 
   berth.gapText = function (gap, now) {
     const n = (gap.n ?? null) === null ? '' : ', ' + berth.plural(gap.n, 'entry', 'entries') +
       ' missing';
-    return (gap.from_ms > 0 ? 'Something may be missing from ' + berth.moment(gap.from_ms, now) +
-      ' to ' : 'Nothing is known before ') + berth.moment(gap.until_ms, now) + ': ' + (reasons[gap.why] || gap.why) + n;
+    return (gap.from_at_ms > 0 ? 'Something may be missing from ' + berth.moment(gap.from_at_ms, now) +
+      ' to ' : 'Nothing is known before ') + berth.moment(gap.until_at_ms, now) + ': ' + (reasons[gap.why] || gap.why) + n;
   };
 
   berth.reasonOf = (gap) => reasons[gap.why] || String(gap.why);
 
-  const known = (told) => [told.since_ms, ...told.databases.map((database) => database.since_ms)]
-    .filter(Number.isFinite);
-
   /* Gaps, and what was before all that is known. */
   past.unknown = function () {
-    const since = past.told ? known(past.told) : [];
+    const since = (past.told ? past.told.sources : []).map((source) => source.since_at_ms)
+      .filter(Number.isFinite);
     return since.length === 0 ? past.gaps
-      : [{ from_ms: 0, until_ms: Math.min(...since), why: 'before' }, ...past.gaps];
+      : [{ from_at_ms: 0, until_at_ms: Math.min(...since), why: 'before' }, ...past.gaps];
+  };
+
+  /* What one answer had no room for. */
+  past.missing = function () {
+    const missing = [];
+    let at = Math.max(1, past.from);
+    for (const [from, until] of past.spans) {
+      if (from > at) {
+        missing.push({ from_at_ms: at, until_at_ms: from, why: 'cut' });
+      }
+      at = until;
+    }
+    return missing;
   };
 
   function completeSince(since, now) {
@@ -137,25 +168,26 @@
       : 'nothing has ended yet';
   }
 
-  function ownSentence(told, now) {
-    if (told.kept_by === null) {
-      return 'This host tells nothing: ' + told.why + '.';
+  function sentenceOf(told, source, now) {
+    const since = completeSince(source.since_at_ms, now);
+    if (source.database !== null) {
+      return 'All hosts of database ' + source.database + ': ' + since + '.';
     }
     const isBerthd = told.kept_by === 'berthd';
-    return 'This host: ' + completeSince(told.since_ms, now) +
-      (isBerthd ? ', as far as berthd remembers it' : '') +
+    return 'This host: ' + since + (isBerthd ? ', as far as berthd remembers it' : '') +
       (isBerthd && told.why ? ' (berth-history: ' + told.why + ')' : '') + '.';
   }
 
   /* From when on it is complete, and whose it is. */
   past.sentences = function (now) {
-    if (!past.told) {
+    const told = past.told;
+    if (!told) {
       return [];
     }
-    return [ownSentence(past.told, now), ...past.told.databases.map((database) =>
-      database.why === null
-        ? 'All hosts of database ' + database.name + ': ' + completeSince(database.since_ms, now) + '.'
-        : 'Database ' + database.name + ' tells nothing of other hosts: ' + database.why + '.')];
+    return [told.kept_by === null ? 'This host tells nothing: ' + told.why + '.' : '',
+      ...told.sources.map((source) => sentenceOf(told, source, now)),
+      ...told.failed.map((failed) => 'Database ' + failed.database +
+        ' tells nothing of other hosts: ' + failed.why + '.')].filter(Boolean);
   };
 
   berth.past = past;

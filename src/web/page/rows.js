@@ -21,9 +21,9 @@
     berth.deedOf(action), action.host || berth.model.host, berth.moment(action.at_ms, now), '', '',
     '', action.reason || '', ''];
 
-  const gapRow = (gap, now) => ['', '', '', gap.from_ms > 0 ? 'something may be missing'
-    : 'nothing is known', '', gap.from_ms > 0 ? berth.moment(gap.from_ms, now) : '',
-  berth.moment(gap.until_ms, now), '', '', berth.reasonOf(gap), ''];
+  const gapRow = (gap, now) => ['', '', '', gap.from_at_ms > 0 ? 'something may be missing'
+    : 'nothing is known', '', gap.from_at_ms > 0 ? berth.moment(gap.from_at_ms, now) : '',
+  berth.moment(gap.until_at_ms, now), '', '', berth.reasonOf(gap), ''];
 
   /* [instant, function that makes the row], the newest first. */
   function rowsOf(groups, view, now) {
@@ -42,7 +42,7 @@
         add(action.at_ms, action.at_ms, () => actionRow(action, now));
       }
     }
-    berth.past.unknown().forEach((gap) => add(gap.from_ms, gap.until_ms, () => gapRow(gap, now)));
+    berth.past.unknown().forEach((gap) => add(gap.from_at_ms, gap.until_at_ms, () => gapRow(gap, now)));
     return all.sort((a, b) => b[0] - a[0]);
   }
 

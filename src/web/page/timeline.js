@@ -94,8 +94,8 @@
   }
 
   function hatch(context, gap, left, wide, height) {
-    const first = Math.max(left, xOf(gap.from_ms, left, wide));
-    const last = Math.min(left + wide, xOf(gap.until_ms, left, wide));
+    const first = Math.max(left, xOf(gap.from_at_ms, left, wide));
+    const last = Math.min(left + wide, xOf(gap.until_at_ms, left, wide));
     if (last <= left || first >= left + wide) {
       return;
     }
@@ -266,7 +266,7 @@
     context.textBaseline = 'middle';
     const left = gutter(wide), room = wide - left - 4, scrolled = lanes.scrollTop;
     hits = [];
-    for (const gap of berth.past.unknown()) {
+    for (const gap of berth.past.unknown().concat(berth.past.missing())) {
       hatch(context, gap, left, room, height);
     }
     for (const row of rows) {
@@ -293,7 +293,7 @@
       parts.push('The history cannot be shown: ' + past.error + '.');
     }
     parts.push(...past.sentences(berth.model.now()));
-    if (past.isCut) {
+    if (past.missing().length > 0) {
       parts.push('There are more leases than fit: zoom in to see older ones.');
     }
     const shared = groups.filter((group) => group.left > 0).map((group) => group.name);
@@ -352,7 +352,8 @@
   /* What one answer could not hold is asked for again where one looks. */
   function lookCloser() {
     clearTimeout(reload);
-    if (berth.past.isCut) {
+    if (berth.past.missing().some((gap) => gap.until_at_ms > view.from &&
+      gap.from_at_ms < view.until)) {
       reload = setTimeout(() => berth.past.part(view.from, view.until, () => soon(true)), 400);
     }
   }
