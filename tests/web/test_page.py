@@ -259,6 +259,7 @@ def test_gaps_say_why(chromium, office):
     chromium.wait_for("return berth.past.gaps.length === 1")
     hover(chromium, office.world.began - 124 * fixture.MINUTE,
           ": berth-history was not running, 17 entries missing", y=31)
+    hover(chromium, office.world.began - 124 * fixture.MINUTE, "carol, train.py: holds ", y=127)
     open_table(chromium)
     assert "berth-history was not running" in chromium.run(
         "return document.getElementById('timeline-table').innerText")
@@ -269,13 +270,13 @@ def test_what_one_answer_cannot_hold_is_asked_for_where_one_looks(chromium, offi
     now = office.world.began
     office.world.past_keys = {"sources": [fixture.source(None, 1, True)], "actions": [], "gaps": [], "leases": [
         fixture.past_lease(1, "deploy", [0], "zoe", "late.sh", now - 600_000, now - 590_000, now - 300_000)]}
-    chromium.open_live(office.address + "#timeline")
+    chromium.open_live(office.address + "#timeline?q=deploy")
     note(chromium, "zoom in to see older ones")
     hover(chromium, now - 1_800_000, "more than fits: zoom in")
     office.world.past_keys = {"sources": [fixture.source(None, 1)], "actions": [], "gaps": [], "leases": [
         fixture.past_lease(2, "deploy", [0], "yves", "early.sh", now - 1_800_000, now - 1_800_000, now - 1_700_000)]}
     chromium.run("document.getElementById('lanes').focus()")
-    chromium.press("ArrowLeft", "+")
+    chromium.press("ArrowLeft")
     chromium.wait_for("return [...berth.past.leases.values()].some(lease => lease.program === 'early.sh')")
     hover(chromium, now - 1_750_000, "early.sh", y=75)
     chromium.must_be_clean()
