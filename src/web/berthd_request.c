@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char request_is_late[] = "no answer in time";
+
 struct berthd_request {
     struct connection connection;
     struct request_callbacks talker;
@@ -58,7 +60,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 
 static void on_limit(uv_timer_t *timer)
 {
-    finish(container_of(timer, struct berthd_request, timer), "no answer in time");
+    finish(container_of(timer, struct berthd_request, timer), request_is_late);
 }
 
 struct berthd_request *berthd_request_begin(uv_loop_t *loop, const struct endpoint *endpoint,

@@ -1,5 +1,5 @@
-/* berthd_request.h - one request to berthd over a connection of its own, and the lines of its
- * answer, on the loop. */
+/* berthd_request.h - one request to berthd, or berth-history, over a connection of its own, and the
+ * lines of its answer, on the loop. */
 #pragma once
 
 #include "client/answer.h"
@@ -11,6 +11,9 @@
 #include <uv.h>
 
 struct berthd_request;
+
+/* `why` of a request that has taken too long. */
+extern const char request_is_late[];
 
 struct request_callbacks {
     answer_taker *take;

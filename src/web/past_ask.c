@@ -40,9 +40,13 @@ static bool is_silent(struct past_asker *asker, const char *who)
     return silence && clock_now() < silence->until;
 }
 
-static void note_silence(struct past_asker *asker, const char *who)
+/* If that is why it has not told. */
+static void note_silence(struct past_asker *asker, const char *who, const char *why)
 {
     struct silence *silence = find_silence(asker, who);
+    if (why != request_is_late) {
+        return;
+    }
     if (!silence) {
         asker->silences = memory_grow(asker->silences, asker->n_silences, sizeof *asker->silences);
         silence = &asker->silences[asker->n_silences++];
@@ -111,9 +115,7 @@ static void on_berthd_told(void *context, const char *why)
 {
     struct past_teller *teller = context;
     teller_hears(teller, why, teller->why);
-    if (why) {
-        note_silence(teller->ask->asker, whose(teller));
-    }
+    note_silence(teller->ask->asker, whose(teller), why);
     teller_ends(teller);
 }
 
@@ -125,9 +127,7 @@ static void on_history_told(void *context, const char *why)
         teller_ends(teller);
         return;
     }
-    if (why) {
-        note_silence(teller->ask->asker, berth_history);
-    }
+    note_silence(teller->ask->asker, berth_history, why);
     ask_berthd(teller);
 }
 
@@ -218,11 +218,8 @@ static void on_hello(void *context, const char *why)
     struct past_teller *teller = context;
     struct past_asker *asker = teller->ask->asker;
     teller->talk = NULL;
-    if (why) {
-        note_silence(asker, berthd_itself);
-    } else {
-        asker->hello_at = clock_now();
-    }
+    note_silence(asker, berthd_itself, why);
+    asker->hello_at = why ? asker->hello_at : clock_now();
     ask_history(teller);
 }
 
