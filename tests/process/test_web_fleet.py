@@ -38,6 +38,28 @@ def test_the_hosts(pair, web):
     assert found["databases"][0]["state"] == "up"
 
 
+def test_what_is_over_on_all_hosts(pair, web):
+    """What this host and the database know is there once."""
+    a, b = pair
+    ended = []
+    for daemon in (a, b):
+        client = client_of(daemon)
+        ended.append(gets(client, "acquire etl"))
+        assert client.request(f"release {ended[-1]}") == "ok"
+    failed = web.history()["failed"]
+    if failed and "the request has no such key" in failed[0]["why"]:
+        pytest.skip("this berthd does not ask databases for their history")
+
+    def seen():
+        return [(lease["lease"].split("/")[-1], lease["host"] is not None) for lease in web.history()["leases"]]
+
+    web.until(seen, [(ended[0], False), (ended[1], True)])
+    answer = web.history()
+    assert answer["whose"] == "database" and answer["failed"] == []
+    assert [source["database"] for source in answer["sources"]] == [None, "default"]
+    assert answer["leases"][1]["lease"].count("/") == 1
+
+
 def test_metrics_of_the_fleet(pair, web):
     text = web.ask("/metrics").text
     assert 'berth_fleet_up{database="default"} 1' in text and "berth_fleet_" in text and "berth_web_connected 1" in text
