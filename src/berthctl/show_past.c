@@ -103,10 +103,12 @@ static void print_history(const struct inquiry *inquiry, struct text *out)
 {
     const struct past_choice *choice = &inquiry->choice;
     const struct past *past = &inquiry->past;
-    if (past->n > 0 || !choice->lease ||
-        !add_running_lease(&inquiry->status, choice->lease, out)) {
-        past_table_print(past, choice, show_width(), out);
+    bool goes_on = past->n == 0 && choice->lease &&
+        add_running_lease(&inquiry->status, choice->lease, out);
+    if (goes_on) {
+        return;
     }
+    past_table_print(past, choice, show_width(), out);
     if ((choice->uid.is_given || choice->until.is_given) && !choice->lease) {
         add_running(&inquiry->status, choice, past->now, out);
     }

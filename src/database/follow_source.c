@@ -210,7 +210,8 @@ static void write_taken(const struct server *server, struct taken_entry *taken,
     const struct history_entry *entry = &taken->entry;
     uint64_t at = wall_milliseconds(entry->ended_at, moment);
     if (taken->lease) {
-        const struct ended_lease ended = {entry, taken->lease, record_database(taken->lease)};
+        const struct ended_lease ended = {
+            .entry = entry, .lease = taken->lease, .database = record_database(taken->lease)};
         ended_line_write(out, &ended, at,
             viewer_sees_ended(moment->viewer, server->core, taken->lease, entry->hiding));
         return;

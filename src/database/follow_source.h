@@ -26,7 +26,7 @@ bool ended_lines_write(const struct server *server, const struct ended_filter *f
 /* How much of the history one piece of an answer looks at. */
 struct ended_budget {
     unsigned n_left; /* entries, whatever becomes of them */
-    unsigned n_read_left; /* of these, those taken apart: each costs as much as six lines of status */
+    unsigned n_read_left; /* of these, those taken apart: each costs as six lines of status */
 };
 
 #define ENDED_BUDGET                                                                               \

@@ -242,18 +242,69 @@ def test_by_user_and_lease(daemon):
 
 
 def test_by_time(client):
-    assert len(client.lines("history")[0].split()) == 2
+    assert [word.split("=")[0] for word in client.lines("history")[0].split()] == ["ok", "now", "whose"]
     client.request("release " + held(client, "acquire deploy"))
     head, line, _ = client.lines("history")  # the head says how far it goes back
     since = dict(word.split("=") for word in head.split()[1:])["since"]
     assert abs(int(since) - int(dict(word.split("=", 1) for word in line.split()[2:])["ended"])) <= 1
     until(lambda: not history(client, "history since=10"))  # it has ended longer ago than that
     assert len(history(client, "history since=60000")) == 1
-    for request in ("history since=x", "history user=-1", "history lease=!", "history since=99999999999999999"):
+    for request in ("history since=x", "history until=x", "history limit=x", "history limit=-1", "history user=-1", "history lease=!", "history since=99999999999999999"):
         assert code(client.request(request)) == "bad-value", request
 
 
+def test_what_was_asked_for_before(client):
+    """With `since`: what there was at a time."""
+    first = held(client, "acquire deploy")
+    time.sleep(0.05)
+    between = time.monotonic()
+    time.sleep(0.05)
+    client.request("release " + first)
+    client.request("release " + held(client, "acquire deploy"))
+
+    def ago():
+        return int((time.monotonic() - between) * 1000)
+    assert [entry.lease for entry in history(client, f"history until={ago()}")] == [first]
+    assert [entry.lease for entry in history(client, f"history until={ago()} since={ago()} deploy")] == [first]
+    assert len(history(client, "history until=0")) == 2
+    assert history(client, f"history until={ago() + 1000}") == []
+
+
 # ---- many
+
+
+def ids(client, request):
+    """Of the entries, and whether the head says that older ones are left out."""
+    head, *lines, end = client.lines(request)
+    assert end == "end"
+    return [line.split()[1] for line in lines], " more=1" in head
+
+
+def test_the_newest(daemon):
+    """Of what is asked for, however far apart; found in pieces."""
+    client = daemon.client()
+    n, of = 3000, {"deploy": [], "s": []}
+    for i in range(n):
+        name = "s" if i % 700 == 5 else "deploy"
+        of[name].append(held(client, f"acquire {name}"))
+        assert client.request(f"release {of[name][-1]}") == "ok"
+    everything = ids(client, "history")[0]
+    assert len(everything) == n and ids(client, "history limit=0") == (everything, False)
+    for limit in 1, 2, 511, 512, 513, n - 1:
+        assert ids(client, f"history limit={limit}") == (everything[-limit:], True), limit
+    for limit in n, n + 1, 4294967295:
+        assert ids(client, f"history limit={limit}") == (everything, False), limit
+    assert len(of["s"]) == 5
+    for limit in range(1, 7):
+        assert ids(client, f"history s limit={limit}") == (of["s"][-limit:], limit < 5), limit
+    assert ids(client, "history s limit=1 user=4711") == ([], False)
+    assert ids(client, f"history limit=1 lease={of['s'][0]}") == ([of["s"][0]], False)
+    everybody = daemon.client()
+    busy = held(everybody, "acquire gpus")  # what ends meanwhile is not among them, or is one of them
+    client.send("history limit=2000\n")
+    assert everybody.request(f"release {busy}") == "ok"
+    head, *lines, _ = client.rest_of_lines()
+    assert "more=1" in head and len(lines) == 2000
 
 
 def test_many_entries_are_one_answer(daemon):

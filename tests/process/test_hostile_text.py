@@ -164,7 +164,7 @@ def test_what_has_ended(daemon, berthctl):
     for locale in LOCALES:
         env = {"LC_ALL": locale}
         shown = require_harmless(berthctl("history", env=env).stdout, unicode=locale != "C")
-        assert shown.count(f": {MARK}") == len(ALL) and len(shown.splitlines()) == 1 + len(ALL), locale
+        assert shown.count(f": {MARK}") == len(ALL) and len(shown.splitlines()) == 2 + len(ALL), locale
         assert shown.count(MARK) == 2 * len(REASON) + len(HOLDER) + len(PROGRAM), locale
         require_harmless(berthctl("stats", env=env).stdout)
         ended = json.loads(require_harmless(berthctl("history", "--json", env=env).stdout, lines=1))["leases"]
@@ -326,19 +326,22 @@ def test_berthctl_shows_a_hostile_history(berthctl, fake, locale):
     for command in ("history", "history --json", "stats", "stats --json"):
         process = berthctl.start(*command.split(), env={"LC_ALL": locale})
         peer, words = fake.asked()
-        if words == ["status"]:
-            peer.send("ok\n" + "".join(
-                f"resource {text} kind=pool limit=1\nholder {text} units={text} uid=60001\n" for text in texts) + "end\n")
-            assert peer.line() == "history"
+        assert words == ["hello"]
+        peer.send(f"ok history={texts[0]}\n")
+        assert peer.line().split(" ")[0] == "history"
         peer.send("ok now=1795397400000 since=1795397400000\n" + "".join(
             f"{text} {text}\n"
             f"ended {text} units={text}:{text};{text}=1 uid=60001 how={text} code={text} database={text} by=60001"
-            f" holder={text} program={text} reason={text} why={text} cgroup={text} args={text}\n"
-            for text in texts) + "end\n")
+            f" holder={text} program={text} reason={text} why={text} cgroup={text} args={text} host={text}\n"
+            f"did {text} at=1 uid=60001 resource={text} target={text} old={text} new={text} host={text} reason={text}\n"
+            f"gap from=1 until=2 why={text}\n" for text in texts) + "end\n")
+        assert peer.line() == "status"
+        peer.send("ok\n" + "".join(
+            f"resource {text} kind=pool limit=1\nholder {text} units={text} uid=60001\n" for text in texts) + "end\n")
         out, err = process.communicate(timeout=30)
         assert process.returncode == 0 and err == b"", err
         shown[command] = require_harmless(out, unicode=locale != "C" and "--json" not in command)
-    assert shown["history"].count(MARK) == 12 * len(texts) and shown["history --json"].count(MARK) == 13 * len(texts)
+    assert shown["history"].count(MARK) == 21 * len(texts) and shown["history --json"].count(MARK) == 22 * len(texts)
     assert shown["stats"].count(MARK) == shown["stats --json"].count(MARK) >= len(texts)
     for lease, text in zip(json.loads(shown["history --json"])["leases"], PROGRAM.values(), strict=True):
         assert lease["why"] == lease["args"] == lease["cgroup"] == shown_in_json(text)
