@@ -225,7 +225,8 @@ static void tell_row(struct past_question *question, const struct fleet_row *row
             .host = is_ours ? NULL : ended.host,
             .stream_id = question->filter.after[0] ? ended.stream_id : NULL,
         };
-        ended_line_write(out, &line, core, moment);
+        ended_line_write(out, &line, wall_milliseconds(ended.entry.ended_at, moment),
+            viewer_sees_ended(moment->viewer, core, &ended.lease, ended.entry.hiding));
         question->told_until = ended.entry.ended_at;
     }
     fleet_ended_deinit(&ended);

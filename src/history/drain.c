@@ -22,7 +22,8 @@ static int64_t wall_of(nanoseconds instant)
 static bool add_row(
     struct drain *drain, const struct history_entry *entry, const struct saved_lease *lease)
 {
-    const struct ended_lease ended = {entry, lease, record_database(lease)};
+    const struct ended_lease ended = {
+        .entry = entry, .lease = lease, .database = record_database(lease)};
     int64_t at = wall_of(entry->ended_at), held = (int64_t)ended_held(&ended);
     drain->line.length = drain->claims.length = 0;
     text_add(&drain->claims, "");

@@ -168,7 +168,7 @@ void ended_line_write(
 static bool is_plain(const char *word)
 {
     static const char *const plain[] = {"units", "uid", "how", "code", "ended", "held", "waited",
-        "pid", "database", "login", "by", "by_login", "exit", "signal", "unseen", "host"};
+        "pid", "database", "login", "by", "by_login", "exit", "signal", "unseen", "host", "id"};
     size_t n = strcspn(word, "= ");
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
         if (strncmp(word, plain[i], n) == 0 && plain[i][n] == '\0') {
