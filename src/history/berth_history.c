@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -215,16 +216,18 @@ static int serve(const struct history_options *options, const struct history_con
     static struct keeper keeper = {.days.lock_fd = -1};
     struct listener listener = LISTENER_INIT;
     struct endpoint endpoint;
-    char berthd[PATH_MAX], at[PATH_MAX], directory[PATH_MAX];
+    char berthd[PATH_MAX], at[PATH_MAX], state[PATH_MAX], directory[PATH_MAX];
     bool is_path = endpoint_choose(&endpoint, options->socket);
     if (is_path) {
         endpoint_absolute(&endpoint, berthd);
     }
     if (!is_path || !path_of_history_socket(berthd, at, sizeof at) ||
+        !path_of_state_directory(state, sizeof state) ||
         !path_in_state_directory(berthd, ".past", directory, sizeof directory)) {
         log_error("the path of berthd's socket is empty or too long");
         return EX_CONFIG;
     }
+    mkdir(state, 0700); /* of a user's own; else it is there */
     bool serves = listen_at(&listener, options->listen ? options->listen : at) &&
         days_open(&keeper.days, directory, conf->keep, conf->size);
     if (serves) {

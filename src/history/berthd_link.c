@@ -8,6 +8,7 @@
 
 #define FIRST_PAUSE (50 * NANOSECONDS_PER_MILLISECOND)
 #define LONGEST_PAUSE (2 * NANOSECONDS_PER_SECOND)
+#define MOMENT (100 * NANOSECONDS_PER_MILLISECOND) /* in which berthd usually answers */
 #define PATIENCE (2 * NANOSECONDS_PER_SECOND)
 #define RING_AGAIN (10 * NANOSECONDS_PER_SECOND)
 
@@ -33,8 +34,10 @@ static void lose(struct berthd_link *link, const char *why, nanoseconds now)
 
 static void ask_ring(struct berthd_link *link, nanoseconds now)
 {
+    struct pollfd answer = {.fd = link->connection.fd, .events = POLLIN};
     /* If it cannot be sent, the end of the connection is there to be read. */
     connection_send(&link->connection, "ring\n", strlen("ring\n"));
+    poll_until(&answer, 1, now + MOMENT);
     link->has_answered = false;
     link->act_at = now + PATIENCE;
 }

@@ -21,7 +21,7 @@ struct berthd_link {
 void berthd_link_init(
     struct berthd_link *link, const struct endpoint *endpoint, struct drain *drain);
 void berthd_link_deinit(struct berthd_link *link);
-/* Looks at the connection, which never takes long. */
+/* Looks at the connection, which takes 100 ms at most. */
 void berthd_link_look(struct berthd_link *link, nanoseconds now);
 /* Asks what the user may see who is in these groups, "G,G": waits for up to 2 s. False: berthd is
  * down, or silent; the connection is lost then, so that the next one need not wait. */

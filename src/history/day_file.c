@@ -12,18 +12,18 @@ enum { SCHEMA_VERSION = 1 }; /* user_version of the file */
 
 /* The file is locked for us alone: so it needs no shared memory, which somebody could cut. What
  * scans look at comes first in a row. */
-static const char SCHEMA[] =
+static const char PRAGMAS[] =
     "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
     "PRAGMA wal_autocheckpoint = 16384; PRAGMA journal_size_limit = 4194304;"
-    "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
+    "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;";
+static const char SCHEMA[] =
     "BEGIN;"
-    "CREATE TABLE IF NOT EXISTS ended (number INTEGER PRIMARY KEY, kind INTEGER NOT NULL,"
+    "CREATE TABLE ended (number INTEGER PRIMARY KEY, kind INTEGER NOT NULL,"
     "  ended INTEGER NOT NULL, asked INTEGER NOT NULL, uid INTEGER NOT NULL,"
     "  lease INTEGER NOT NULL, hiding INTEGER NOT NULL, claims TEXT NOT NULL,"
     "  granted INTEGER NOT NULL, how TEXT NOT NULL, host TEXT,"
     "  ring INTEGER NOT NULL, serial INTEGER NOT NULL);"
-    "CREATE TABLE IF NOT EXISTS"
-    "  line (number INTEGER PRIMARY KEY, sum INTEGER NOT NULL, line TEXT NOT NULL);"
+    "CREATE TABLE line (number INTEGER PRIMARY KEY, sum INTEGER NOT NULL, line TEXT NOT NULL);"
     "PRAGMA application_id = 1651663976;" /* "brdh" */
     "PRAGMA user_version = 1;"
     "COMMIT;";
@@ -153,7 +153,8 @@ static enum day_result open_whole(struct day_file *file, const char *path)
         snprintf(file->why, sizeof file->why, "it has a form that this version does not know");
         return DAY_IS_DAMAGED;
     }
-    result = result == DAY_DONE ? execute(file, SCHEMA) : result;
+    result = result == DAY_DONE ? execute(file, PRAGMAS) : result;
+    result = result == DAY_DONE && version == 0 ? execute(file, SCHEMA) : result;
     for (int i = 0; result == DAY_DONE && i < N_DAY_STATEMENTS; i++) {
         int code = sqlite3_prepare_v3(file->database, STATEMENTS[i], -1, SQLITE_PREPARE_PERSISTENT,
             &file->statements[i], NULL);
@@ -212,6 +213,11 @@ enum day_result day_begin(struct day_file *file)
 enum day_result day_commit(struct day_file *file)
 {
     return execute(file, "COMMIT");
+}
+
+void day_roll_back(struct day_file *file)
+{
+    sqlite3_exec(file->database, "ROLLBACK", NULL, NULL, NULL);
 }
 
 enum day_result day_add(struct day_file *file, const struct day_row *row)

@@ -65,13 +65,14 @@ struct day_file {
 
 /* Opens it, or makes a new one. Unless it is done, the file is closed. */
 enum day_result day_open(struct day_file *file, const char *path);
-void day_close(struct day_file *file); /* takes back what has not been committed */
+void day_close(struct day_file *file);
 enum day_result day_checkpoint(struct day_file *file);
 
 /* All changes are between these two. The first one fails if the path does not lead to the file any
  * more. */
 enum day_result day_begin(struct day_file *file);
 enum day_result day_commit(struct day_file *file);
+void day_roll_back(struct day_file *file);
 enum day_result day_add(struct day_file *file, const struct day_row *row);
 /* The row of that entry goes if it is one of the last. */
 enum day_result day_take_back(struct day_file *file, uint64_t ring, uint64_t serial);

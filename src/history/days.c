@@ -100,11 +100,11 @@ static bool fail(struct days *days, const char *date, const char *why)
     snprintf(said, sizeof said, "%s/%s.db: %s", days->directory, date, why);
     if (strcmp(said, days->why) != 0) {
         memcpy(days->why, said, sizeof said);
-        log_warning("%s; what ends meanwhile waits in berthd's ring", said);
+        log_warning("%s; what ends meanwhile waits in the ring of berthd", said);
     }
     struct day *open = days_from(days, days->open);
     if (days->open[0] && open) {
-        day_close(&open->file);
+        day_roll_back(&open->file);
     }
     days->open[0] = '\0';
     days->added = days->committed;

@@ -9,7 +9,7 @@
 
 enum {
     ROWS_AT_ONCE = 8192, /* looked at in a piece */
-    MAX_LOST = 1000, /* rows in a row that cannot be read: then the rest of the day is given up */
+    MAX_LOST = 1000, /* rows that cannot be read: then the rest of the day is given up */
 };
 
 /* ---- what is asked ---- */
@@ -101,7 +101,7 @@ static void add_gap_of_lost(struct question *question, int64_t until, struct tex
     if (question->n_lost > 0) {
         until = until > 0 ? until : (int64_t)milliseconds(clock_wall_now());
         int64_t from = question->last_ended > 0 ? question->last_ended : until;
-        gap_row(&line, from, until, "damaged", question->n_lost);
+        gap_row(&line, from, until, "damaged", question->n_lost > MAX_LOST ? 0 : question->n_lost);
         text_add(out, line.bytes);
         text_add(out, "\n");
         text_deinit(&line);
@@ -109,12 +109,16 @@ static void add_gap_of_lost(struct question *question, int64_t until, struct tex
     question->n_lost = 0;
 }
 
-/* The file of the day at the place; NULL: there is none, or it has no more rows to be read. */
+/* The file of the day at the place; NULL: there is none, or it cannot be read further. */
 static struct day_file *file_at(struct question *question, struct days *days)
 {
     struct day *day = days_from(days, question->at.date);
-    bool is_there = day && strcmp(day->date, question->at.date) == 0;
-    return is_there && question->n_lost <= MAX_LOST ? days_use(days, day) : NULL;
+    if (!day || strcmp(day->date, question->at.date) != 0 || question->n_lost > MAX_LOST) {
+        return NULL;
+    }
+    struct day_file *file = days_use(days, day);
+    question->n_lost = file ? question->n_lost : MAX_LOST + 1;
+    return file;
 }
 
 /* ---- back, to find the newest ones ---- */

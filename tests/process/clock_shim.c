@@ -8,8 +8,8 @@
  * nanoseconds of CLOCK_BOOTTIME. fleet_help.Clock writes it. Without the variable the
  * time is real.
  *
- * gettimeofday() is stepped: Redis takes all its times of day from there. The clocks that
- * never step, as berthd and its clients use them, and their timerfds have only the rate.
+ * gettimeofday(), from which Redis takes all its times of day, and CLOCK_REALTIME are
+ * stepped. The clocks that never step, as berthd and its clients use them, and their timerfds have only the rate.
  * Other sleeps take real time: one that was computed on a fast clock ends late, by its
  * share.
  *
@@ -79,6 +79,9 @@ int clock_gettime(clockid_t clock, struct timespec *time)
     if (result == 0 &&
         (clock == CLOCK_BOOTTIME || clock == CLOCK_MONOTONIC || clock == CLOCK_MONOTONIC_COARSE)) {
         *time = timespec_of(nanoseconds_of(*time) + drift());
+    }
+    if (result == 0 && clock == CLOCK_REALTIME) {
+        *time = timespec_of(nanoseconds_of(*time) + shown->offset * 1000);
     }
     return result;
 }

@@ -1,0 +1,404 @@
+"""berth-history keeps what has ended, over which ends, and says what is missing."""
+
+import os
+import signal
+import struct
+import time
+
+import pytest
+
+from daemon_help import code, keys, stopped
+from fleet_help import Clock
+from history_help import history
+from keeper_help import Keeper, ended, needs_history, wall_now
+from lines import until
+
+pytestmark = needs_history
+
+CONFIG = """history-user = root
+history = 64K
+[semaphore s]
+limit = 4
+[lock deploy]
+[lock t/*]
+"""
+CONFIG = CONFIG.replace("root", str(os.geteuid()))
+
+
+@pytest.fixture
+def keeper(directory, daemon):
+    started = []
+
+    def start(text="", before=()):
+        started.append(Keeper(directory, text, before))
+        return started[0]
+
+    yield start
+    for each in started:
+        for client in each.clients:
+            client.close()
+        each.stop()
+
+
+# ---- what it keeps ----
+
+
+def test_it_says_what_berthd_says(keeper, daemon, client):
+    assert "history=" not in client.request("hello")
+    kept = keeper()
+    assert keys(client.request("hello").split(" "))["history"] == str(kept.socket)
+    leases = [ended(client, "s:2", reason="a%20b", holder="me", program="x"), ended(client, "deploy"),
+              ended(client, "t/1 s")]
+    past = kept.past()
+    assert past.leases == leases and past.gaps == []
+    assert past.head["whose"] == "host" and "more" not in past.head
+    for ours, theirs in zip(past.entries, history(client), strict=True):
+        assert abs(int(ours.pop("ended")) - int(theirs.pop("ended"))) <= 1 and ours == theirs
+    assert abs(int(past.head["since"]) - wall_now()) < 60000
+
+
+def test_what_is_asked_for(keeper, client):
+    kept = keeper()
+    one, two, three = ended(client), ended(client, "deploy"), ended(client, "t/1 s")
+    for request, leases in {
+        "s": [one, three], "deploy": [two], "t/*": [three], "t/1": [three], "s deploy": [one, two, three],
+        "none": [], "limit=1": [three], "limit=2": [two, three], "limit=3": [one, two, three], "limit=1 s": [three],
+        "limit=9 deploy": [two], f"lease={two}": [two], f"user={os.geteuid()}": [one, two, three], "user=77777": [],
+        "since=0": [], "since=60000": [one, two, three], "until=60000": [], "until=0": [one, two, three],
+    }.items():
+        past = kept.past(f"history {request}")
+        assert past.leases == leases, request
+        assert (past.head.get("more") == "1") == (request in ("limit=1", "limit=2", "limit=1 s")), request
+    for request in "since=x", "until=-1", "user=x", "limit=x", "lease=!":
+        assert code(kept.client().request(f"history {request}")) == "bad-value", request
+    assert code(kept.client().request("history holder=x")) == "unknown-key"
+    assert code(kept.client().request("status")) == "unknown-command"
+    assert kept.client().request("hello proto=1").startswith("ok proto=1 ")
+
+
+@pytest.mark.parametrize("how", ["kill", "stop"])
+@pytest.mark.parametrize("who", ["keeper", "daemon", "both"])
+def test_nothing_is_lost_or_repeated(keeper, daemon, client, who, how):
+    kept = keeper()
+    leases = []
+    for _ in range(3):
+        leases += [ended(daemon.client()) for _ in range(20)]
+        assert kept.past().leases == leases
+        leases += [ended(daemon.client()) for _ in range(20)]
+        for each in {"keeper": [kept], "daemon": [daemon], "both": [daemon, kept]}[who]:
+            getattr(each, how)()
+            each.start()
+        until(lambda: daemon.client().request("ping") == "ok")
+        past = kept.past()
+        assert past.leases == leases and past.gaps == []
+    assert len(kept.files()) in (1, 2)  # midnight
+
+
+def test_who_took_it_away(keeper, daemon, client):
+    """An entry of its own comes before the end."""
+    kept = keeper()
+    lease = client.request("acquire deploy pid=%d" % os.getpid()).split(" ")[1]
+    other = daemon.client()
+    other.request(f"drop {lease} reason=enough")
+    past = until(lambda: kept.past().entries)
+    past[0].has(how="dropped", why="enough", by=str(os.geteuid()))
+
+
+def test_an_entry_that_is_withdrawn(keeper, daemon, client):
+    """Killed between the entry and the end of the record, berthd finds both: the lease goes on."""
+    kept = keeper()
+    first = ended(client)
+    lease = ended(client, "deploy", pid=os.getpid())
+    assert kept.past().leases == [first, lease]
+    daemon.kill()
+    ring = daemon.socket.parent / "s.history"
+    content = bytearray(ring.read_bytes())
+    at, end = struct.unpack_from("<QQ", content, 112)
+    while at < end:
+        size, = struct.unpack_from("<I", content, 4096 + at)
+        last, at = at, at + size
+    struct.pack_into("<I", content, 4096 + last + 4, 0xfffffffe)
+    with open(ring, "r+b") as file:
+        file.write(content)
+    daemon.start()
+    third = ended(daemon.client())
+    until(lambda: kept.past().leases == [first, third])
+    kept.kill()
+    kept.start()
+    assert kept.past().leases == [first, third]
+
+
+# ---- gaps ----
+
+
+def test_what_the_ring_has_overwritten(keeper, daemon, client):
+    kept = keeper()
+    first = ended(client)
+    assert kept.past().leases == [first]
+    with stopped(kept):
+        leases = [ended(client) for _ in range(600)]
+    past = kept.past()
+    n = len(leases) + 1 - len(past.leases)
+    assert past.leases == [first, *leases[n:]] and n > 0
+    gap, = past.gaps
+    assert gap["why"] == "overwritten" and int(gap["n"]) == n
+    assert past.lines[1].startswith("gap ")
+    assert int(past.entries[0]["ended"]) == int(gap["from"]) <= int(gap["until"]) <= int(past.entries[1]["ended"]) + 1
+    assert kept.past("history limit=1").gaps == []
+    assert kept.past("history none").gaps == past.gaps
+
+
+def test_while_it_was_not_running(keeper, daemon, client):
+    kept = keeper()
+    first = ended(client)
+    assert kept.past().leases == [first]
+    kept.stop()
+    for _ in range(600):
+        ended(client)
+    kept.start()
+    past = kept.past()
+    assert past.why == ["not-running"] and int(past.gaps[0]["n"]) == 601 - len(past.leases)
+    kept.kill()
+    kept.start()
+    assert kept.past().lines == past.lines
+
+
+def test_of_what_ended_before_it_began_there_is_no_gap(keeper, daemon, client):
+    for _ in range(600):
+        ended(client)
+    past = keeper().past()
+    assert past.gaps == [] and past.head["since"] == past.entries[0]["ended"]
+
+
+@pytest.mark.parametrize("stops", [True, False])
+def test_a_reboot(keeper, daemon, client, stops):
+    """Another ring, and what was kept ended before this boot: its times are made so."""
+    kept = keeper()
+    first = ended(client)
+    assert kept.past().leases == [first]
+    (kept.stop if stops else kept.kill)()
+    daemon.kill()
+    daemon.socket.with_name("s.history").unlink()
+    boot = wall_now() - round(time.clock_gettime(time.CLOCK_BOOTTIME) * 1000)
+    with kept.database() as database:
+        database.execute("UPDATE ended SET ended = ? + number, asked = 0", [boot - 3600000])
+    daemon.start()
+    second = ended(daemon.client())
+    kept.start()
+    past = until(lambda: (found := kept.past()).leases == [first, second] and found)
+    gap, = past.gaps
+    assert gap["why"] == "reboot" and abs(int(gap["until"]) - boot) < 1000
+    assert int(gap["from"]) == boot - 3600000 + (2 if stops else 1)
+    kept.kill()
+    kept.start()
+    assert kept.past().lines == past.lines
+
+
+@pytest.mark.parametrize("was_up", [True, False])
+def test_another_ring_of_this_boot(keeper, daemon, client, was_up):
+    kept = keeper()
+    first = ended(client)
+    assert kept.past().leases == [first]
+    if not was_up:
+        kept.kill()
+    second = ended(client)
+    daemon.kill()
+    daemon.socket.with_name("s.history").unlink()
+    daemon.start()
+    third = ended(daemon.client())
+    if not was_up:
+        kept.start()
+    past = until(lambda: (found := kept.past()).leases[-1] == third and found)
+    assert past.leases == ([first, second, third] if was_up else [first, third])
+    assert past.why == ([] if was_up else ["not-running"])
+
+
+def test_a_ring_that_was_cut(keeper, daemon, client):
+    kept = keeper()
+    first = ended(client)
+    assert kept.past().leases == [first]
+    os.truncate(daemon.socket.with_name("s.history"), 4096)
+    ended(client)
+    assert kept.past().leases == [first]
+    daemon.stop()
+    daemon.start()
+    third = ended(daemon.client())
+    past = until(lambda: (found := kept.past()).leases == [first, third] and found)
+    assert past.why == ["damaged"]
+
+
+# ---- damage ----
+
+
+def test_one_damaged_row_hides_itself(keeper, daemon, client):
+    kept = keeper()
+    leases = [ended(client) for _ in range(9)]
+    assert kept.past().leases == leases
+    kept.kill()
+    with kept.database() as database:
+        database.execute("UPDATE line SET line = replace(line, 'uid=', 'uid=1') WHERE number = 4")
+        database.execute("UPDATE ended SET uid = 7 WHERE number = 6")
+        database.execute("DELETE FROM line WHERE number = 9")
+    kept.start()
+    past = kept.past()
+    assert past.leases == [lease for i, lease in enumerate(leases, 1) if i not in (4, 6, 9)]
+    assert past.why == ["damaged"] * 3 and [gap["n"] for gap in past.gaps] == ["1"] * 3
+    assert kept.past("history limit=2").leases == leases[7:8]
+
+
+def test_damaged_pages_hide_their_rows(keeper, daemon, client):
+    kept = keeper()
+    leases = []
+    for _ in range(12):
+        leases += [ended(client, reason="x" * 200) for _ in range(60)]
+        assert kept.past("history limit=1").leases == leases[-1:]
+    kept.stop()
+    path = kept.days / kept.files()[-1]
+    content = bytearray(path.read_bytes())
+    pages = [at for at in range(8192, len(content), 4096) if content[at] == 13]
+    for at in pages[3::7]:
+        content[at:at + 4096] = bytes(4096)
+    path.write_bytes(content)
+    kept.start()
+    past = kept.past()
+    assert len(leases) / 2 < len(past.leases) < len(leases)
+    assert past.leases == [lease for lease in leases if lease in past.leases]
+    assert set(past.why) == {"damaged"} and sum(int(gap["n"]) for gap in past.gaps) == len(leases) - len(past.leases)
+    newest = kept.past("history limit=100")
+    assert newest.leases == past.leases[-len(newest.leases):] and len(newest.leases) > 50
+
+
+@pytest.mark.parametrize("content", [b"nonsense" * 1000, b"SQLite format 3\0" + bytes(8176)])
+def test_a_damaged_file_is_set_aside(keeper, daemon, client, content):
+    kept = keeper()
+    leases = [ended(client) for _ in range(3)]
+    assert kept.past().leases == leases
+    kept.stop()
+    name = kept.files()[-1]
+    (kept.days / name).write_bytes(content)
+    kept.start()
+    assert (kept.days / "damaged.db").read_bytes() == content
+    leases.append(ended(client))
+    past = kept.past()  # the ring still had the others
+    assert past.why == ["damaged"] and past.leases == leases
+    kept.kill()
+    kept.start()
+    assert kept.past().leases == leases
+
+
+def test_a_newer_version_s_file(keeper, daemon, client):
+    kept = keeper()
+    ended(client)
+    assert kept.past().leases
+    kept.stop()
+    with kept.database() as database:
+        database.execute("PRAGMA user_version = 2")
+    kept.start()
+    assert "a form that this version does not know" in kept.log.read_text()
+    assert (kept.days / "damaged.db").exists()
+
+
+# ---- the disk ----
+
+
+def test_a_full_disk(keeper, daemon, client):
+    """What the ring keeps meanwhile is written later; the rest is a gap."""
+    kept = keeper()
+    first = ended(client)
+    assert kept.past().leases == [first]
+    kept.limit_files(8192)
+    leases = [ended(client) for _ in range(50)]
+    until(lambda: "waits in the ring" in kept.log.read_text())
+    assert kept.past().leases == [first]
+    kept.limit_files(1 << 30)
+    past = until(lambda: (found := kept.past()).leases == [first, *leases] and found)
+    assert past.gaps == [] and "is written again" in kept.log.read_text()
+    kept.limit_files(8192)
+    more = [ended(client) for _ in range(600)]
+    kept.past()
+    kept.limit_files(1 << 30)
+    past = until(lambda: (found := kept.past()).leases[-1] == more[-1] and found)
+    assert past.why == ["disk-full"] and int(past.gaps[0]["n"]) == 651 - len(past.leases)
+
+
+def test_a_file_that_somebody_removes(keeper, daemon, client):
+    kept = keeper()
+    assert kept.past().leases == []
+    ended(client)
+    assert kept.past().leases
+    (kept.days / kept.files()[-1]).unlink()
+    second = ended(client)
+    until(lambda: kept.past().leases[-1:] == [second])
+    kept.stop()
+    kept.start()
+    assert kept.past().leases[-1] == second
+
+
+def test_two_of_one_directory(keeper, daemon, directory):
+    kept = keeper()
+    other = Keeper.__new__(Keeper)
+    other.__dict__.update(kept.__dict__, clients=[])
+    with pytest.raises(AssertionError, match="another"):
+        other.start()
+
+
+# ---- what goes ----
+
+
+def test_days_that_are_too_old_go(keeper, daemon, client):
+    kept = keeper("keep = 3d\n")
+    lease = ended(client)
+    assert kept.past().leases == [lease]
+    kept.stop()
+    today = kept.files()[-1]
+    for age in (1, 2, 3, 5, 9):
+        date = time.strftime("%Y-%m-%d", time.gmtime(time.time() - age * 86400))
+        (kept.days / f"{date}.db").write_bytes((kept.days / today).read_bytes())
+    kept.start()
+    assert len(kept.files()) == 4
+
+
+def test_all_days_have_a_size(keeper, daemon, client):
+    kept = keeper("size = 1M\n")
+    lease = ended(client)
+    assert kept.past().leases == [lease]
+    kept.stop()
+    today = kept.files()[-1]
+    with kept.database() as database:
+        database.execute("CREATE TABLE filler AS SELECT randomblob(400000) AS filler")
+    for age in range(1, 6):
+        date = time.strftime("%Y-%m-%d", time.gmtime(time.time() - age * 86400))
+        (kept.days / f"{date}.db").write_bytes((kept.days / today).read_bytes())
+    kept.start()
+    assert len(kept.files()) == 2
+    kept.stop()
+    with kept.database() as database:
+        database.execute("INSERT INTO filler VALUES (randomblob(900000))")
+    kept.start()
+    ended(client)
+    until(lambda: "there is no room for more" in kept.log.read_text())
+    assert kept.files() == [today] and kept.past().leases == [lease]
+    assert kept.log.read_text().count("there is no room for more") == 1
+
+
+# ---- the clock ----
+
+
+def test_a_clock_that_is_set_back(keeper, daemon, client, directory):
+    """No row is lost, and each is in the file of its time."""
+    clock = Clock(directory / "clock")
+    kept = keeper(before=["env", *(f"{name}={value}" for name, value in clock.environ.items())])
+    leases = []
+    for days in 2, 0, 1, 2:
+        clock.show(days * 86400 * 1000000, 0)
+        leases.append(ended(client))
+        until(lambda: leases[-1] in kept.past().leases)
+    clock.show(0, 0)
+    assert len(kept.files()) == 3
+    kept.kill()
+    kept.start()
+    past = kept.past()
+    assert sorted(past.leases) == sorted(leases) and past.gaps == []
+    last = ended(client)
+    until(lambda: last in kept.past().leases)
+    assert len(kept.past().leases) == 5
