@@ -1,4 +1,4 @@
-/* peer.h - whose process has connected: its uid, groups and pid as of connect(), from the kernel. */
+/* peer.h - whose process has connected: its uid, groups and pid as of connect(), by the kernel. */
 #pragma once
 
 #include <stdbool.h>

@@ -84,8 +84,8 @@ void question_free(struct question *question)
 
 /* ---- rows that cannot be read ---- */
 
-/* Where to go on after a scan up to `far`, which came to `reached`. Where one fails, rows are looked
- * at one by one, until one can be read again: only those that are damaged are left out. */
+/* Where to go on after a scan up to `far`, which came to `reached`. Where one fails, rows are
+ * looked at one by one, until one can be read again: only the damaged ones are left out. */
 static int64_t after_scan(
     struct question *question, enum day_result result, int64_t reached, int64_t far)
 {

@@ -26,7 +26,7 @@ struct question {
     struct day_place end; /* the newest row when it was asked */
     uint64_t n_found; /* on the way back */
     struct day_place found; /* before the oldest of those that are wanted, and of gaps */
-    int64_t step; /* how many rows are looked at together: 1 where some cannot be read */
+    int64_t step; /* rows that are looked at together: 1 where some cannot be read */
     unsigned n_lost; /* that could not be read, since .last_ended */
     int64_t last_ended;
 };

@@ -9,9 +9,9 @@
  * time is real.
  *
  * gettimeofday(), from which Redis takes all its times of day, and CLOCK_REALTIME are
- * stepped. The clocks that never step, as berthd and its clients use them, and their timerfds have only the rate.
- * Other sleeps take real time: one that was computed on a fast clock ends late, by its
- * share.
+ * stepped. The clocks that never step, as berthd and its clients use them, and their
+ * timerfds have only the rate. Other sleeps take real time: one that was computed on a
+ * fast clock ends late, by its share.
  *
  * With $BERTH_COLLATE, strcoll() sorts letters and digits first and ignores case, as most
  * locales do. */
