@@ -231,9 +231,9 @@ def check_history_of_berthctl():
     suffixes = {"SPAN": ("_ms",), "OPTIONAL_SPAN": ("_ms",), "USER": ("_uid", "_user")}
     from_table = {key + suffix
                   for key, kind in found("keys of a past lease", re.findall(
-                      r'LEASE\("(\w+)", FIELD_(\w+), \w+\)', code["src/view/past.c"]))
+                      r'(?:LEASE|ACTION|GAP)\("(\w+)", FIELD_(\w+), \w+\)', code["src/view/past.c"]))
                   for suffix in suffixes.get(kind, ("",))}
-    blocks = "".join(section("berthctl.1", title).split("```")[1] for title in ("HISTORY", "STATS"))
+    blocks = "".join(section("berthctl.1", title).split("```")[-2] for title in ("HISTORY", "STATS"))
     require_same("berthctl.1: JSON of history and stats", set(re.findall(r'"(\w+)"', blocks)),
                  {key for row in found("JSON", keys) for key in row if key} | from_table | attributes)
 
