@@ -15,10 +15,8 @@ static unsigned shift_of(unsigned bucket)
 
 static unsigned bucket_of(uint64_t milliseconds)
 {
-    unsigned shift = 0;
-    while (milliseconds >> shift >= 2 * SPREAD_GROUP) {
-        shift++;
-    }
+    unsigned n_bits = 64 - (unsigned)__builtin_clzll(milliseconds | SPREAD_GROUP);
+    unsigned shift = n_bits - 7; /* which leaves 64 to 127 */
     return shift * SPREAD_GROUP + (unsigned)(milliseconds >> shift);
 }
 
