@@ -64,7 +64,7 @@ end
 
 local function change_said(resource) -- behind that of a limit, the file's
     if resource.limit then
-        return said_of(resource, 'limit', resource.is_own_limit) .. '\t' .. resource.definition.limit
+        return said_of(resource, 'limit', resource.own_limit) .. '\t' .. resource.definition.limit
     end
     return resource.items_changed and said_of(resource, 'items-base', true) or ''
 end

@@ -81,8 +81,8 @@ local function resource_of(name)
             resource.of_all = of_all
             resource.is_pool = rules.kind == 'pool'
             resource.limit_of_all = limit_in(of_all)
-            resource.is_own_limit = limit_in(change)
-            resource.limit = resource.is_own_limit or resource.limit_of_all
+            resource.own_limit = limit_in(change)
+            resource.limit = resource.own_limit or resource.limit_of_all
             resource.paused = change.paused or with_all
             resource.items_changed = change['items-base'] and change['items-base'] == items_text(rules)
             resource.reserved = change.reserved or {}
