@@ -14,6 +14,7 @@
 #include "record/history.h"
 #include "record/lease_log.h"
 #include "record/log_subject.h"
+#include "record/request_log.h"
 #include "redis/link.h"
 #include "redis/scripts.h"
 #include "status/database_line.h"
@@ -437,6 +438,7 @@ static void member_init(
     member->session = session_new(&options);
     session_count(member->session, &counts->sessions, &counts->renewals);
     session_on_taken(member->session, on_taken, member);
+    session_on_did(member->session, request_did_elsewhere, server->history);
     server->fleet_journal->records[database - 1].session = member->session;
 }
 

@@ -12,6 +12,7 @@
 #include "core/database.h"
 #include "fleet/latency.h"
 #include "fleet/resp_value.h"
+#include "core/ended.h"
 #include "fleet/script.h"
 
 struct session;
@@ -139,6 +140,11 @@ struct session_taking {
 typedef void session_taken(
     void *context, const struct lease *lease, const struct session_taking *taking);
 void session_on_taken(struct session *session, session_taken *taken, void *context);
+
+/* What an operator did at another host, as far as this one hears of it: a message may be missed.
+ * .target is the request's second argument, or NULL. */
+typedef void session_did(void *context, const struct did *did, nanoseconds now);
+void session_on_did(struct session *session, session_did *did, void *context);
 
 /* Where it is counted how often the session comes up, and the times of its renewals; NULL: nowhere.
  * Must outlive the session. */

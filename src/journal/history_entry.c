@@ -122,13 +122,14 @@ bool history_entry_read(struct history_entry *entry, const void *bytes, size_t n
 
 /* ---- what operators did: the record has these, each with a NUL; "" stands for NULL ---- */
 
-enum { N_DID_TEXTS = 4 };
+enum { N_DID_TEXTS = 5 };
 
 static const size_t did_offsets[N_DID_TEXTS] = {
     offsetof(struct did, resource),
     offsetof(struct did, target),
     offsetof(struct did, old),
     offsetof(struct did, new),
+    offsetof(struct did, host),
 };
 
 struct history_entry did_entry(const struct did *did, nanoseconds at, struct text *record)

@@ -7,6 +7,7 @@
 #include "record/log_subject.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* What an entry of the history says of a request's arguments, and of the state that it brings. */
 enum argument { NO_ARGUMENT, RESOURCE, TARGET, NEW_VALUE };
@@ -107,6 +108,21 @@ static void record_did(const struct request_log *log)
         .reason = log->reason,
     };
     history_add_did(log->history, &did, log->at);
+}
+
+void request_did_elsewhere(void *history, const struct did *did, nanoseconds at)
+{
+    size_t command = 0;
+    while (command < N_COMMANDS && strcmp(command_table[command].word, did->verb) != 0) {
+        command++;
+    }
+    if (command < N_COMMANDS && rows[command].is_recorded && did->by.is_known) {
+        const struct did_row *row = &rows[command];
+        struct did complete = *did;
+        complete.new = row->second == NEW_VALUE ? did->target : row->new;
+        complete.target = row->second == TARGET ? did->target : NULL;
+        history_add_did(history, &complete, at);
+    }
 }
 
 void request_log_end(struct request_log *log, bool is_done, const char *outcome)

@@ -2,6 +2,7 @@
  * of the log, and an entry of the history if it has succeeded. */
 #pragma once
 
+#include "core/ended.h"
 #include "log/log.h"
 #include "wire/protocol.h"
 
@@ -28,5 +29,8 @@ void request_log_was(struct request_log *log, const char *was);
 /* Logs "pause deploy: asked by uid 0, pid 1" and `outcome`, such as ": refused", or "". Takes `log`
  * over; does nothing if it is NULL. */
 void request_log_end(struct request_log *log, bool is_done, const char *outcome);
+/* At another host, whose name *did has; .target is the request's second argument. An entry of the
+ * history, if the request is known. */
+void request_did_elsewhere(void *history, const struct did *did, nanoseconds at);
 /* Frees it without saying anything. Returns NULL. */
 struct request_log *request_log_free(struct request_log *log);

@@ -502,6 +502,7 @@ local function change_resource()
         end)
     end
     made.news.tell()
+    publish('all', table.concat({'did', ME, OP, NAME, WORD, was or '', BY, session_of(ME).host, REASON}, '\t'))
     return finish('ok', was and '', was)
 end
 
