@@ -59,5 +59,6 @@ uint64_t history_ring_end(const struct history_ring *ring);
 /* The file, for who may only read it (history_reader.h); the ring keeps it open. -1: there is none,
  * or somebody has cut it. */
 int history_ring_reader_fd(const struct history_ring *ring);
-/* How many entries have made room for newer ones. */
+/* How many entries before the oldest are gone: they have made room for newer ones, or were damaged,
+ * or taken back. */
 uint64_t history_ring_overwritten(const struct history_ring *ring);
