@@ -238,3 +238,20 @@ def test_hosts_that_differ(redis_server, hosts):  # noqa: F811
     assert "theiridentity1" not in answers_to(client_of(a, BERT), "status etl")
     assert not secrets_in(answers_to(client_of(b, BERT), "status etl"))
     assert "theiridentity1" in answers_to(client_of(a), "status etl")
+
+
+@needs_redis
+def test_what_one_of_several_resources_hides(redis_server, hosts):  # noqa: F811
+    """Of another host's lease, whose own host hides nothing: whichever of them it is."""
+    for hidden, shown in (("etl", "plain"), ("plain", "etl")):
+        text = "".join(f"[semaphore {name}]\nscope = fleet\nlimit = 2\n" for name in (shown, hidden))
+        a, b = fleet(redis_server, hosts, 2, text)
+        b.config.write_text(b.config.read_text() + HIDDEN + "\n")
+        assert client_of(b).request("reload") == "ok"
+        gets(client_of(a, ANNA), f"acquire etl plain {WORDS}")
+        key = status(client_of(b), "etl").resources["etl"]["holders"][0]["lease"]
+        assert not secrets_in(answers_to(client_of(b, BERT), f"why {key}")), hidden
+        assert secrets_in(answers_to(client_of(b, ANNA), f"why {key}")) == ALL
+        for host in (a, b):
+            host.stop()
+        redis_server.do("FLUSHALL")
