@@ -189,6 +189,11 @@ Test(live, the_queue_is_in_order_of_priority_and_ticket)
         "gone b resource=etl\nwaiter e resource=etl wants=1 since=0 priority=9 ticket=1 pid=1\n"
         "end\n");
     expect_leases("etl", "a | 1:e 2:f 3:d 4:c 5:g");
+#define MOVED(lease, ticket)                                                                       \
+    "waiter " lease " resource=etl wants=1 since=0 priority=0 ticket=" ticket " pid=1\n"
+    take(0, MOVED("c", "9007199254740900") MOVED("g", "9007199254740899") MOVED("d", "21") "end\n");
+    expect_leases("etl", "a | 1:g 2:c 3:e 4:f 5:d");
+#undef MOVED
 }
 
 Test(live, a_batch_says_what_has_changed)
