@@ -46,23 +46,25 @@ static bool find_start(struct history_answer *history)
     return ended_budget_is_left(&budget);
 }
 
-/* The first line, which says when the oldest entry of those that are still kept was made. False: it
- * has not been found yet. */
+/* The first line, which says since when nothing is missing: the oldest entry that is kept, or the
+ * begin of the ring. False: it has not been found yet. */
 static bool add_head(
     struct history_answer *history, struct text *out, const struct answer_moment *moment)
 {
     struct history_entry oldest;
     uint64_t position = history->oldest;
     unsigned n_left = MAX_LOOKED_AT;
-    bool is_any = history_next(history->server->history, &position, &n_left, &oldest);
-    if (!is_any && n_left == 0) {
+    nanoseconds since = history_ring_whole_since(&history->server->history->ring);
+    if (since == 0 && history_next(history->server->history, &position, &n_left, &oldest)) {
+        since = oldest.ended_at;
+    } else if (since == 0 && n_left == 0) {
         history->oldest = position; /* so far there is none */
         return false;
     }
     text_add(out, "ok");
     text_add_number_key(out, "now", wall_milliseconds(moment->now, moment));
-    if (is_any) {
-        text_add_number_key(out, "since", wall_milliseconds(oldest.ended_at, moment));
+    if (since > 0) {
+        text_add_number_key(out, "since", wall_milliseconds(since, moment));
     }
     uint64_t overwritten = history_ring_overwritten(&history->server->history->ring);
     if (overwritten > 0) {

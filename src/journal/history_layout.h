@@ -27,6 +27,7 @@ struct history_head {
     uint64_t size; /* of the ring */
     char boot_id[HISTORY_BOOT_ID_BYTES];
     uint64_t id; /* random: of the ring, and of one of another size that continues it */
+    uint64_t made_at; /* by CLOCK_BOOTTIME, in nanoseconds: what ended earlier was never in it */
     uint64_t checksum; /* of all above */
     _Atomic uint64_t first; /* where the oldest entry begins */
     _Atomic uint64_t end; /* where the newest one ends */

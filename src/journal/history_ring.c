@@ -1,5 +1,6 @@
 #include "journal/history_ring.h"
 
+#include "base/clock.h"
 #include "journal/own_file.h"
 #include "journal/sigbus_guard.h"
 
@@ -190,6 +191,12 @@ uint64_t history_ring_overwritten(const struct history_ring *ring)
     return is_any ? serial_of(oldest) - 1 : ring->added;
 }
 
+nanoseconds history_ring_whole_since(const struct history_ring *ring)
+{
+    bool is_whole = ring->head && !ring->was_cut && history_ring_overwritten(ring) == 0;
+    return is_whole ? (nanoseconds)ring->head->made_at : 0;
+}
+
 /* ---- what was found ---- */
 
 /* The entries follow one another from the first to the end. The last store of .added may be
@@ -295,6 +302,7 @@ static void history_ring_begin(struct history_ring *ring, const struct history_h
     *ring->head = *wanted;
     ring->head->size = ring->size;
     ring->head->id = ring->id = old->head ? old->id : new_id();
+    ring->head->made_at = old->head ? old->head->made_at : (uint64_t)clock_now();
     ring->head->checksum = history_head_sum(ring->head);
     copy_entries(ring, old);
 }

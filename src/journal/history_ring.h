@@ -10,6 +10,7 @@
  * Each entry has a serial, by which who reads the file (history_reader.h) knows what is missing. */
 #pragma once
 
+#include "base/time.h"
 #include "journal/history_layout.h"
 
 #include <stddef.h>
@@ -62,3 +63,5 @@ int history_ring_reader_fd(const struct history_ring *ring);
 /* How many entries before the oldest are gone: they have made room for newer ones, or were damaged,
  * or taken back. */
 uint64_t history_ring_overwritten(const struct history_ring *ring);
+/* When it was made (CLOCK_BOOTTIME), if nothing that was added since then has gone; else 0. */
+nanoseconds history_ring_whole_since(const struct history_ring *ring);
