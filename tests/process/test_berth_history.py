@@ -113,7 +113,7 @@ def test_an_entry_that_is_withdrawn(keeper, daemon, client):
     daemon.kill()
     ring = daemon.socket.parent / "s.history"
     content = bytearray(ring.read_bytes())
-    at, end = struct.unpack_from("<QQ", content, 112)
+    at, end = struct.unpack_from("<QQ", content, 120)
     while at < end:
         size, = struct.unpack_from("<I", content, 4096 + at)
         last, at = at, at + size

@@ -14,15 +14,16 @@ from test_rights_shown import ANNA, BERT, CLEO, CONFIG, DORA, EMIL, GROUP, VIEWI
 
 pytestmark = needs_root
 
-HEAD_BYTES, FIRST, END, MARK = 4096, 112, 120, struct.Struct("<IIQQ")
-STORED = struct.Struct("<QqIIIIIH")  # lease, ended, uid, login, by, by_login, length of the record, hiding
+HEAD_BYTES, FIRST, END, MARK = 4096, 120, 128, struct.Struct("<IIQQ")
+STORED = struct.Struct("<QqIIIIIHB")  # lease, ended, uid, login, by, by_login, length of the record, hiding, kind
+ENDED = 0
 ALONE = "[lock lonely]\nshow-commands = owner\n"
 # The template hides, and CLEO is its admin; one below it does not, and is DORA's.
 ABOVE = "[lock t/x]\n"
 
 
 def hiding_of(client):
-    """The bits of what is in the ring, oldest first."""
+    """The bits of the leases in the ring, oldest first."""
     _, fd = ring_of(client)
     content = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
     os.close(fd)
@@ -30,8 +31,8 @@ def hiding_of(client):
     found = []
     while at < end:
         size, _, _, _ = MARK.unpack_from(content, HEAD_BYTES + at)
-        *_, hiding = STORED.unpack_from(content, HEAD_BYTES + at + MARK.size)
-        found.append(hiding)
+        *_, hiding, kind = STORED.unpack_from(content, HEAD_BYTES + at + MARK.size)
+        found += [hiding] if kind == ENDED else []
         at += size
     return found
 
