@@ -142,13 +142,16 @@
 
   berth.reasonOf = (gap) => reasons[gap.why] || String(gap.why);
 
-  /* Gaps, and what was before all that is known. */
-  past.unknown = function () {
+  /* From when on anybody knows anything. */
+  past.knownSince = function () {
     const since = (past.told ? past.told.sources : []).map((source) => source.since_at_ms)
       .filter(Number.isFinite);
-    return since.length === 0 ? past.gaps
-      : [{ from_at_ms: 0, until_at_ms: Math.min(...since), why: 'before' }, ...past.gaps];
+    return since.length === 0 ? 0 : Math.min(...since);
   };
+
+  /* Gaps, and what was before all that is known. */
+  past.unknown = () => [{ from_at_ms: 0, until_at_ms: past.knownSince(), why: 'before' },
+    ...past.gaps].filter((gap) => gap.until_at_ms > 0);
 
   /* What one answer had no room for. */
   past.missing = function () {

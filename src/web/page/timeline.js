@@ -194,7 +194,8 @@
     context.font = '11px system-ui, sans-serif';
     context.fillStyle = colours.soft;
     const spent = used.reduce((sum, mean) => sum + mean, 0) * (bounded - view.from) / n;
-    const whole = group.limit * (bounded - Math.max(view.from, berth.past.begin()));
+    const whole = group.limit *
+      (bounded - Math.max(view.from, berth.past.begin(), berth.past.knownSince()));
     const use = group.limit > 0 && whole > 0
       ? Math.round(Math.min(1, spent / whole) * 100) + ' % used' : '';
     const waited = Math.max(0, ...group.waits.map((span) => span.until - span.from));
