@@ -248,7 +248,7 @@ def test_the_same_question_is_asked_once(world):
 def test_what_has_ended_since_is_asked_for(world):
     """An answer is good until something changes."""
     world.history.answers["history"] = told(ended("a"))
-    changes = [f"holder h resource=s units=0 uid=0 pid=1 token=1 since=0", "end"]
+    changes = ["holder h resource=s units=0 uid=0 pid=1 token=1 since=0", "end"]
     world.berthd.answers["watch"] = [*SNAPSHOT]
     world.start()
     assert world.leases() == ["a"]

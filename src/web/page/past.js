@@ -134,10 +134,13 @@
   };
 
   berth.gapText = function (gap, now) {
-    const n = (gap.n ?? null) === null ? '' : ', ' + berth.plural(gap.n, 'entry', 'entries') +
-      ' missing';
-    return (gap.from_at_ms > 0 ? 'Something may be missing from ' + berth.moment(gap.from_at_ms, now) +
-      ' to ' : 'Nothing is known before ') + berth.moment(gap.until_at_ms, now) + ': ' + (reasons[gap.why] || gap.why) + n;
+    const until = berth.moment(gap.until_at_ms, now);
+    const n = (gap.n ?? null) === null ? ''
+      : ', ' + berth.plural(gap.n, 'entry', 'entries') + ' missing';
+    const what = gap.from_at_ms > 0
+      ? 'Something may be missing from ' + berth.moment(gap.from_at_ms, now) + ' to ' + until
+      : 'Nothing is known before ' + until;
+    return what + ': ' + (reasons[gap.why] || gap.why) + n;
   };
 
   berth.reasonOf = (gap) => reasons[gap.why] || String(gap.why);

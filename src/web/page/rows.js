@@ -42,7 +42,9 @@
         add(action.at_ms, action.at_ms, () => actionRow(action, now));
       }
     }
-    berth.past.unknown().forEach((gap) => add(gap.from_at_ms, gap.until_at_ms, () => gapRow(gap, now)));
+    for (const gap of berth.past.unknown()) {
+      add(gap.from_at_ms, gap.until_at_ms, () => gapRow(gap, now));
+    }
     return all.sort((a, b) => b[0] - a[0]);
   }
 
