@@ -108,6 +108,15 @@ def test_nothing_yet_tells_how_to_begin(chromium, empty):
     chromium.must_be_clean()
 
 
+def test_only_commands_that_work_are_proposed(chromium, empty):
+    empty.world.update({**fixture.resource("closed", "lock", 1), "grantable": 0}, templates=[])
+    chromium.open_live(empty.address)
+    assert "nothing can be granted now" in chromium.text() and "berth run" not in chromium.text()
+    empty.world.update(fixture.resource("open", "lock", 1))
+    chromium.wait_for("return document.body.innerText.includes('berth run open -- sleep 60')")
+    chromium.must_be_clean()
+
+
 def test_why_a_database_grants_nothing(chromium, office):
     chromium.open_live(office.address)
     [database] = office.world.status()["databases"]

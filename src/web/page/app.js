@@ -96,7 +96,8 @@
   }
 
   function emptyText(found) {
-    const template = model.templates.find((other) => other.name.endsWith('*'));
+    const template = model.templates.find((other) => other.name.endsWith('*') && !other.paused &&
+      !model.draining);
     const named = model.resources.find((resource) => resource.grantable > 0);
     const name = template ? template.name.replace('*', 'first') : named ? named.name : null;
     if (found === 0 && model.resources.length > 0) {
