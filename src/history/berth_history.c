@@ -197,7 +197,7 @@ static bool listen_at(struct listener *listener, const char *path)
     if (!inherited_take(&inherited)) {
         return false;
     }
-    if (inherited.fd >= 0) { /* the days are locked: no need for another lock */
+    if (inherited.fd >= 0) { /* the manager starts us once */
         listener->fd = inherited.fd;
         listener->path = memory_string(inherited.path);
         return true;
@@ -213,7 +213,7 @@ static bool listen_at(struct listener *listener, const char *path)
 /* Returns the exit status. */
 static int serve(const struct history_options *options, const struct history_conf *conf)
 {
-    static struct keeper keeper = {.days.lock_fd = -1};
+    static struct keeper keeper;
     struct listener listener = LISTENER_INIT;
     struct endpoint endpoint;
     char berthd[PATH_MAX], at[PATH_MAX], state[PATH_MAX], directory[PATH_MAX];

@@ -6,11 +6,9 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -311,22 +309,6 @@ int64_t days_since(struct days *days)
 
 /* ---- life ---- */
 
-/* Two that write the same days would lose what one of them has. */
-static bool make_and_lock(struct days *days)
-{
-    int error = mkdir(days->directory, 0700) < 0 && errno != EEXIST ? errno : 0;
-    days->lock_fd = error ? -1 : open(days->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (days->lock_fd < 0) {
-        log_error("%s: %s", days->directory, strerror(error ? error : errno));
-        return false;
-    }
-    bool is_ours = flock(days->lock_fd, LOCK_EX | LOCK_NB) == 0;
-    if (!is_ours) {
-        log_error("%s: another %s has it", days->directory, log_program);
-    }
-    return is_ours;
-}
-
 /* What was read last may be in any of them, if the clock was set back. */
 static void find_drained(struct days *days, struct day *day)
 {
@@ -343,15 +325,15 @@ bool days_open(struct days *days, const char *directory, nanoseconds keep, uint6
 {
     struct dirent **entries = NULL;
     struct tm when;
-    *days = (struct days){.keep = keep, .size = size, .lock_fd = -1};
-    if (strlen(directory) >= sizeof days->directory) {
-        log_error("%s: too long", directory);
+    *days = (struct days){.keep = keep, .size = size};
+    int error = strlen(directory) >= sizeof days->directory      ? ENAMETOOLONG
+        : mkdir(directory, 0700) < 0 && errno != EEXIST ? errno
+                                                        : 0;
+    if (error != 0) {
+        log_error("%s: %s", directory, strerror(error));
         return false;
     }
     strcpy(days->directory, directory);
-    if (!make_and_lock(days)) {
-        return false;
-    }
     int n = scandir(directory, &entries, NULL, alphasort);
     for (int i = 0; i < n; i++) {
         char *name = entries[i]->d_name;
@@ -375,7 +357,4 @@ void days_close(struct days *days)
         free(days->list[i]);
     }
     free(days->list);
-    if (days->lock_fd >= 0) {
-        close(days->lock_fd);
-    }
 }

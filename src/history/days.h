@@ -28,7 +28,6 @@ struct drained {
 
 struct days {
     char directory[DIRECTORY_SIZE];
-    int lock_fd;
     nanoseconds keep;
     uint64_t size; /* bytes */
     struct day **list; /* by their dates; owned */

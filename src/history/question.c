@@ -20,7 +20,7 @@ static bool take_number(const char *text, uint64_t max, uint64_t *numberp)
     return !text || number_parse(text, max, numberp);
 }
 
-static void begin_at_newest(struct question *question, struct days *days)
+void question_begin(struct question *question, struct days *days)
 {
     struct day_row newest;
     int64_t oldest;
@@ -33,8 +33,8 @@ static void begin_at_newest(struct question *question, struct days *days)
     question->at = question->found = question->end;
 }
 
-struct question *question_new(const struct request *request, uint32_t uid, struct days *days,
-    int64_t now, const char **wrongp)
+struct question *question_new(
+    const struct request *request, uint32_t uid, int64_t now, const char **wrongp)
 {
     const char *const *keys = request->keys;
     const char *user = keys[KEY_INDEX_user], *lease = keys[KEY_INDEX_lease];
@@ -67,7 +67,6 @@ struct question *question_new(const struct request *request, uint32_t uid, struc
         question->names[i] = memory_string(request->arguments[i]);
     }
     question->filter.names = question->names;
-    begin_at_newest(question, days);
     return question;
 }
 
@@ -82,18 +81,7 @@ void question_free(struct question *question)
     free(question);
 }
 
-/* ---- rows that cannot be read ---- */
-
-/* Where to go on after a scan up to `far`, which came to `reached`. Where one fails, rows are
- * looked at one by one, until one can be read again: only the damaged ones are left out. */
-static int64_t after_scan(
-    struct question *question, enum day_result result, int64_t reached, int64_t far)
-{
-    bool is_lost = result != DAY_DONE && question->step == 1;
-    question->n_lost += is_lost;
-    question->step = result == DAY_DONE ? ROWS_AT_ONCE : 1;
-    return result == DAY_DONE || is_lost ? far : reached;
-}
+/* ---- the day at the place ---- */
 
 static void add_gap_of_lost(struct question *question, int64_t until, struct text *out)
 {
@@ -101,7 +89,8 @@ static void add_gap_of_lost(struct question *question, int64_t until, struct tex
     if (question->n_lost > 0) {
         until = until > 0 ? until : (int64_t)milliseconds(clock_wall_now());
         int64_t from = question->last_ended > 0 ? question->last_ended : until;
-        gap_row(&line, from, until, "damaged", question->n_lost > MAX_LOST ? 0 : question->n_lost);
+        uint64_t n = question->n_lost > MAX_LOST ? 0 : question->n_lost;
+        gap_row(&line, from, until, "damaged", n);
         text_add(out, line.bytes);
         text_add(out, "\n");
         text_deinit(&line);
@@ -109,7 +98,7 @@ static void add_gap_of_lost(struct question *question, int64_t until, struct tex
     question->n_lost = 0;
 }
 
-/* The file of the day at the place; NULL: there is none, or it cannot be read further. */
+/* NULL: there is none, or it cannot be read further. */
 static struct day_file *file_at(struct question *question, struct days *days)
 {
     struct day *day = days_from(days, question->at.date);
@@ -121,54 +110,109 @@ static struct day_file *file_at(struct question *question, struct days *days)
     return file;
 }
 
-/* ---- back, to find the newest ones ---- */
+/* The number of its newest row that is asked for; 0: there is none. */
+static int64_t newest_at(const struct question *question, struct day_file *file)
+{
+    struct day_row newest = {.number = question->end.number};
+    int64_t oldest;
+    bool is_known = strcmp(question->at.date, question->end.date) == 0 ||
+        day_bounds(file, &newest, &oldest) == DAY_DONE;
+    return is_known ? newest.number : 0;
+}
 
-/* Goes on to the last rows of the day before. False: there is none that is asked for. */
+/* Goes on to the day before. False: it is not asked for. */
 static bool previous_day(struct question *question, struct days *days)
 {
     char oldest[DATE_SIZE];
-    struct day_row newest;
-    int64_t ended;
     struct day *before = days_before(days, question->at.date);
     date_of(question->filter.since, oldest);
     question->n_lost = 0;
     if (!before || strcmp(before->date, oldest) < 0) {
         return false;
     }
-    struct day_file *file = days_use(days, before);
-    bool has_rows = file && day_bounds(file, &newest, &ended) == DAY_DONE;
     memcpy(question->at.date, before->date, DATE_SIZE);
-    question->at.number = has_rows ? newest.number : 0;
+    struct day_file *file = file_at(question, days);
+    question->at.number = file ? newest_at(question, file) : 0;
     return true;
 }
 
-/* False: all have been found. */
-static bool step_back(struct question *question, struct days *days)
+/* Goes on to the first row of the next day. False: there is none. */
+static bool next_day(struct question *question, struct days *days, struct text *out)
 {
-    struct day_file *file = question->at.number > 0 ? file_at(question, days) : NULL;
-    if (!file) {
-        return previous_day(question, days);
+    char behind[DATE_SIZE + 1];
+    memcpy(behind, question->at.date, DATE_SIZE);
+    strcat(behind, "~"); /* before all later days */
+    struct day *next = days_from(days, behind);
+    add_gap_of_lost(question, question->last_ended, out);
+    if (!next || strcmp(question->at.date, question->end.date) >= 0) {
+        return false;
     }
+    memcpy(question->at.date, next->date, DATE_SIZE);
+    question->at.number = 0;
+    return true;
+}
+
+/* ---- rows ---- */
+
+/* On the way back: the newest ones are counted. */
+static void count_row(struct question *question, const struct day_row *row)
+{
+    question->n_found += row->kind != ROW_GAP;
+    if (question->n_found <= question->limit) {
+        memcpy(question->found.date, question->at.date, DATE_SIZE);
+        question->found.number = row->number - 1;
+    }
+}
+
+static void add_line(struct question *question, struct day_file *file, const struct sight *sight,
+    struct day_row *row, struct text *out)
+{
+    if (!day_line(file, row)) {
+        question->n_lost++;
+        return;
+    }
+    add_gap_of_lost(question, row->ended, out);
+    bool is_whole = row->kind == ROW_GAP || sight_sees(sight, question->uid, row);
+    text_add_bytes(out, row->line, is_whole ? strlen(row->line) : ended_line_plain(row->line));
+    text_add(out, "\n");
+    question->last_ended = row->ended;
+}
+
+/* Where a scan fails, rows are looked at one by one, until one can be read again: only the damaged
+ * ones are left out. False: that was the end. */
+static bool step(struct question *question, struct days *days, const struct sight *sight,
+    struct text *out, size_t enough)
+{
+    bool is_back = question->stage == QUESTION_BACK, has_row = true;
+    struct day_file *file = file_at(question, days);
+    int64_t at = question->at.number, newest = file ? newest_at(question, file) : 0;
+    int64_t left = is_back ? at : newest - at;
+    if (!file || left <= 0) {
+        return is_back ? previous_day(question, days) : next_day(question, days, out);
+    }
+    int64_t far = left < question->step ? left : question->step;
+    far = is_back ? at - far : at + far;
     struct day_row row;
-    bool has_row;
-    enum day_result result;
-    int64_t upto = question->at.number, reached = upto;
-    int64_t above = upto > question->step ? upto - question->step : 0;
-    day_scan(file, &question->filter, above, upto, true);
-    while ((result = day_next(file, &row, &has_row)) == DAY_DONE && has_row) {
-        reached = row.number - 1;
-        question->n_found += row.kind != ROW_GAP;
-        if (question->n_found <= question->limit) {
-            memcpy(question->found.date, question->at.date, DATE_SIZE);
-            question->found.number = reached;
+    enum day_result result = DAY_DONE;
+    day_scan(file, &question->filter, is_back ? far : at, is_back ? at : far, is_back);
+    while (out->length < enough && (result = day_next(file, &row, &has_row)) == DAY_DONE &&
+        has_row) {
+        at = is_back ? row.number - 1 : row.number;
+        if (is_back) {
+            count_row(question, &row);
+        } else {
+            add_line(question, file, sight, &row, out);
         }
     }
     day_end_scan(file);
-    question->at.number = after_scan(question, result, reached, above);
-    return question->n_found <= question->limit;
+    bool is_lost = result != DAY_DONE && question->step == 1;
+    question->n_lost += is_lost;
+    question->step = result == DAY_DONE ? ROWS_AT_ONCE : 1;
+    question->at.number = is_lost || (result == DAY_DONE && !has_row) ? far : at;
+    return !is_back || question->n_found <= question->limit;
 }
 
-/* ---- forth ---- */
+/* ---- the answer ---- */
 
 static void add_head(struct question *question, struct days *days, struct text *out)
 {
@@ -188,78 +232,21 @@ static void add_head(struct question *question, struct days *days, struct text *
     }
     question->n_lost = 0;
     question->step = ROWS_AT_ONCE;
-}
-
-static void add_line(struct question *question, struct day_file *file, const struct sight *sight,
-    struct day_row *row, struct text *out)
-{
-    if (!day_line(file, row)) {
-        question->n_lost++;
-        return;
-    }
-    add_gap_of_lost(question, row->ended, out);
-    bool is_whole = row->kind == ROW_GAP || sight_sees(sight, question->uid, row);
-    text_add_bytes(out, row->line, is_whole ? strlen(row->line) : ended_line_plain(row->line));
-    text_add(out, "\n");
-    question->last_ended = row->ended;
-}
-
-/* Goes on to the first rows of the next day. False: there is none. */
-static bool next_day(struct question *question, struct days *days, struct text *out)
-{
-    char behind[DATE_SIZE + 1];
-    memcpy(behind, question->at.date, DATE_SIZE);
-    strcat(behind, "~"); /* before all later days */
-    struct day *next = days_from(days, behind);
-    add_gap_of_lost(question, question->last_ended, out);
-    if (!next || strcmp(question->at.date, question->end.date) >= 0) {
-        return false;
-    }
-    memcpy(question->at.date, next->date, DATE_SIZE);
-    question->at.number = 0;
-    return true;
-}
-
-static bool step_forth(struct question *question, struct days *days, const struct sight *sight,
-    struct text *out, size_t enough)
-{
-    struct day_file *file = file_at(question, days);
-    struct day_row row = {.number = question->end.number};
-    int64_t oldest;
-    bool is_last = strcmp(question->at.date, question->end.date) == 0, has_row = true;
-    if (!file || (!is_last && day_bounds(file, &row, &oldest) != DAY_DONE) ||
-        question->at.number >= row.number) {
-        return next_day(question, days, out);
-    }
-    int64_t reached = question->at.number, upto = row.number;
-    upto = upto - reached > question->step ? reached + question->step : upto;
-    enum day_result result = DAY_DONE;
-    day_scan(file, &question->filter, reached, upto, false);
-    while (out->length < enough &&
-        (result = day_next(file, &row, &has_row)) == DAY_DONE && has_row) {
-        add_line(question, file, sight, &row, out);
-        reached = row.number;
-    }
-    day_end_scan(file);
-    question->at.number = after_scan(question, result, reached, has_row ? reached : upto);
-    return true;
+    question->stage = QUESTION_FORTH;
 }
 
 bool question_go_on(struct question *question, struct days *days, const struct sight *sight,
     struct text *out, size_t enough)
 {
-    switch (question->stage) {
-    case QUESTION_BACK:
-        question->stage = step_back(question, days) ? QUESTION_BACK : QUESTION_HEAD;
-        return true;
-    case QUESTION_HEAD:
+    if (question->stage == QUESTION_HEAD) {
         add_head(question, days, out);
-        question->stage = QUESTION_FORTH;
         return true;
-    case QUESTION_FORTH:
-        break;
     }
-    if (step_forth(question, days, sight, out, enough)) {
+    if (step(question, days, sight, out, enough)) {
+        return true;
+    }
+    if (question->stage == QUESTION_BACK) {
+        question->stage = QUESTION_HEAD;
         return true;
     }
     text_add(out, "end\n");

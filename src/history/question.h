@@ -31,11 +31,12 @@ struct question {
     int64_t last_ended;
 };
 
-/* Of all that is written now. NULL: a key's value is wrong, *wrongp. `now` in milliseconds since
- * 1970. */
-struct question *question_new(const struct request *request, uint32_t uid, struct days *days,
-    int64_t now, const char **wrongp);
+/* NULL: a key's value is wrong, *wrongp. `now` in milliseconds since 1970. */
+struct question *question_new(
+    const struct request *request, uint32_t uid, int64_t now, const char **wrongp);
 void question_free(struct question *question); /* accepts NULL */
-/* Adds lines until `out` has `enough` bytes, or much has been looked at. False: that was the end. */
+/* Before the first piece: it is of all that is written now. */
+void question_begin(struct question *question, struct days *days);
+/* Adds lines until `out` has `enough` bytes, or much has been looked at. False: that was all. */
 bool question_go_on(struct question *question, struct days *days, const struct sight *sight,
     struct text *out, size_t enough);

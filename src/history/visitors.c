@@ -17,7 +17,7 @@ enum { MAX_ACCEPTS = 16, ENOUGH_BYTES = 64 << 10, GROUPS_BYTES = 3840 };
 #define SILENT_FOR (60 * NANOSECONDS_PER_SECOND) /* without a request, or without reading */
 #define SIGHT_FOR (5 * NANOSECONDS_PER_SECOND) /* what a user may see is asked again after */
 #define WORK_FOR (10 * NANOSECONDS_PER_MILLISECOND) /* on one answer, in a turn */
-#define DRAIN_FOR (30 * NANOSECONDS_PER_MILLISECOND) /* before an answer */
+#define DRAIN_FOR NANOSECONDS_PER_SECOND /* before an answer, others meanwhile */
 
 struct visitor {
     uv_pipe_t pipe;
@@ -30,6 +30,7 @@ struct visitor {
     struct text out; /* being written */
     bool is_writing, has_ended; /* no more requests come */
     struct question *question; /* that is being answered */
+    bool is_draining; /* before it is */
     struct sight sight;
     nanoseconds sight_at, active_at;
 };
@@ -89,20 +90,27 @@ static void look_at_rights(struct visitor *visitor, nanoseconds now)
     text_deinit(&groups);
 }
 
-/* What has just ended is in the answer; of much, what there is time for. */
 static void begin_question(struct visitor *visitor, const struct request *request)
 {
-    struct visitors *visitors = visitor->visitors;
-    nanoseconds now = clock_now();
     const char *wrong;
-    while (drain_step(visitors->drain) == DRAIN_MORE && clock_now() < now + DRAIN_FOR) {
-    }
-    visitor->question = question_new(request, visitor->uid, visitors->days,
-        (int64_t)milliseconds(clock_wall_now()), &wrong);
-    if (visitor->question) {
-        look_at_rights(visitor, now);
-    } else {
+    visitor->question = question_new(
+        request, visitor->uid, (int64_t)milliseconds(clock_wall_now()), &wrong);
+    if (!visitor->question) {
         answer_error(&visitor->out, CODE_BAD_VALUE, wrong);
+    }
+    visitor->is_draining = true;
+    visitor->active_at = clock_now();
+}
+
+/* What has just ended is to be in the answer; while much ends, what there is time for. */
+static void drain_first(struct visitor *visitor, nanoseconds now)
+{
+    struct visitors *visitors = visitor->visitors;
+    visitor->is_draining =
+        drain_step(visitors->drain) == DRAIN_MORE && now < visitor->active_at + DRAIN_FOR;
+    if (!visitor->is_draining) {
+        look_at_rights(visitor, now);
+        question_begin(visitor->question, visitors->days);
     }
 }
 
@@ -188,15 +196,16 @@ static void on_idle(uv_idle_t *idle)
 
 static void answer_some(struct visitor *visitor)
 {
-    nanoseconds until = clock_now() + WORK_FOR;
-    bool has_more = true;
-    while (has_more && visitor->out.length < ENOUGH_BYTES && clock_now() < until) {
-        has_more = question_go_on(visitor->question, visitor->visitors->days, &visitor->sight,
-            &visitor->out, ENOUGH_BYTES);
-    }
-    if (!has_more) {
-        question_free(visitor->question);
-        visitor->question = NULL;
+    nanoseconds now = clock_now(), until = now + WORK_FOR;
+    for (; visitor->question && visitor->out.length < ENOUGH_BYTES && now < until;
+         now = clock_now()) {
+        if (visitor->is_draining) {
+            drain_first(visitor, now);
+        } else if (!question_go_on(visitor->question, visitor->visitors->days, &visitor->sight,
+                       &visitor->out, ENOUGH_BYTES)) {
+            question_free(visitor->question);
+            visitor->question = NULL;
+        }
     }
 }
 

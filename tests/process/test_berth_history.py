@@ -334,14 +334,6 @@ def test_a_file_that_somebody_removes(keeper, daemon, client):
     assert kept.past().leases[-1] == second
 
 
-def test_two_of_one_directory(keeper, daemon, directory):
-    kept = keeper()
-    other = Keeper.__new__(Keeper)
-    other.__dict__.update(kept.__dict__, clients=[])
-    with pytest.raises(AssertionError, match="another"):
-        other.start()
-
-
 # ---- what goes ----
 
 
