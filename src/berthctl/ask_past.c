@@ -44,16 +44,22 @@ static void set_request(const struct inquiry *inquiry)
 
 /* ---- berth-history ---- */
 
-/* Where berthd says that it is. False: nowhere. *failedp: after a message. */
-static bool find_keeper(struct call *call, struct endpoint *keeper, bool *failedp)
+/* Where berthd says that it is; beside a berthd that does not answer. Its path is "" if it is
+ * nowhere. False: berthd does not answer; after a message unless call->has_closed. */
+static bool find_keeper(struct call *call, struct endpoint *keeper)
 {
     char *words[MAX_WORDS];
     call_set(call, COMMAND_hello, NULL, 0);
+    call->awaits_berthd = true;
     char *line = call_answer(call);
+    call->awaits_berthd = false;
     size_t n = line ? words_split(line, words, MAX_WORDS) : 0;
     char *path = words_find(words, n, "history");
-    *failedp = !line;
-    return path && percent_decode(path) && path[0] == '/' && endpoint_choose(keeper, path);
+    bool is_named = path && percent_decode(path) && path[0] == '/';
+    bool is_somewhere = line ? is_named && endpoint_choose(keeper, path)
+                             : endpoint_of_history(&call->endpoint, keeper);
+    keeper->path[0] = is_somewhere ? keeper->path[0] : '\0';
+    return line;
 }
 
 /* NULL, or why there is no whole answer. */
@@ -140,26 +146,31 @@ static bool ask_berthd(struct inquiry *inquiry)
     return is_read;
 }
 
-static bool ask_host(struct inquiry *inquiry)
+static const char *ask_history(struct inquiry *inquiry, const struct endpoint *keeper)
 {
+    set_request(inquiry);
+    struct ctl_request request = inquiry->call->request;
+    request.word = inquiry->wants_figures ? "stats" : request.word;
+    return ask_keeper(inquiry, keeper, &request, &inquiry->past);
+}
+
+/* *is_upp: berthd can be asked for the rest. */
+static bool ask_host(struct inquiry *inquiry, bool *is_upp)
+{
+    struct call *call = inquiry->call;
     struct endpoint keeper;
-    bool has_failed;
-    const char *why = NULL;
-    bool has_keeper = find_keeper(inquiry->call, &keeper, &has_failed);
-    if (has_failed) {
-        return false;
-    }
-    if (has_keeper && !is_elsewhere(inquiry)) {
-        set_request(inquiry);
-        struct ctl_request request = inquiry->call->request;
-        request.word = inquiry->wants_figures ? "stats" : request.word;
-        why = ask_keeper(inquiry, &keeper, &request, &inquiry->past);
-        if (!why) {
-            return true;
+    bool is_up = find_keeper(call, &keeper), is_asked = keeper.path[0] && !is_elsewhere(inquiry);
+    const char *why = is_asked ? ask_history(inquiry, &keeper) : NULL;
+    *is_upp = is_up;
+    if (is_asked && !why) {
+        if (call->has_closed) {
+            message("berthd cannot be reached: this is what berth-history has, and nothing that goes"
+                    " on");
         }
+        return true;
     }
-    bool is_read = ask_berthd(inquiry);
-    if (is_read && why) {
+    bool is_read = (is_up || call->has_closed) && ask_berthd(inquiry); /* else that was said */
+    if (is_read && is_up && why) {
         say_who_answers(why, &inquiry->past);
     }
     return is_read;
@@ -244,13 +255,14 @@ bool inquire(struct inquiry *inquiry)
 {
     struct call *call = inquiry->call;
     text_add(&inquiry->notes, "");
-    if (!ask_host(inquiry)) {
+    bool is_up;
+    if (!ask_host(inquiry, &is_up)) {
         return false;
     }
     struct text refusal = call->refusal;
     int exit_status = call->exit_status;
     call->refusal = (struct text)TEXT_INIT;
-    bool is_read = ask_status(inquiry) && ask_databases(inquiry);
+    bool is_read = !is_up || (ask_status(inquiry) && ask_databases(inquiry));
     if (is_read && refusal.length > 0 && inquiry->past.n == 0) {
         message("%s", refusal.bytes);
         call->exit_status = exit_status;

@@ -49,6 +49,17 @@ bool endpoint_choose(struct endpoint *endpoint, const char *choice)
     return true;
 }
 
+bool endpoint_of_history(const struct endpoint *berthd, struct endpoint *history)
+{
+    static const char suffix[] = ".sock";
+    size_t n = strlen(berthd->path), n_suffix = sizeof suffix - 1;
+    bool has_suffix = n > n_suffix && strcmp(berthd->path + n - n_suffix, suffix) == 0;
+    n = (size_t)snprintf(history->path, sizeof history->path, "%.*s-history%s",
+        (int)(has_suffix ? n - n_suffix : n), berthd->path, suffix);
+    history->is_default = false;
+    return n < sizeof history->path;
+}
+
 void endpoint_absolute(const struct endpoint *endpoint, char out[static PATH_MAX])
 {
     size_t n = 0;

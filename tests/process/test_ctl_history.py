@@ -315,8 +315,10 @@ def test_it_does_not_answer(berthctl, fake, keeper):
     """berthd does then, and nothing of the other answer is shown."""
     for command in "history", "stats":
         for answer, why in BAD:
+            begun = time.monotonic()
             asked, lines, code, out, err = keeps(berthctl, fake, keeper, command, "--json", answer=answer, env=UTC)
             assert asked == {"history": "history limit=1000", "stats": "stats"}[command]
+            assert time.monotonic() - begun < 10  # 2 s, and what a busy machine takes
             assert ([line.split(" ")[0] for line in lines], code) == (["history", "status"], 0), answer
             assert err == f"berthctl: berth-history does not answer ({why}): {BERTHD}", answer
             assert "3f9x" not in out and ("3f9m" in out or command == "stats")
@@ -328,6 +330,22 @@ def test_it_is_not_there(berthctl, fake, directory):
         lines, code, out, err = answering(berthctl, fake, "history", "--json", hello=hello, env=UTC)
         said = f"berthctl: berth-history does not answer (it cannot be reached): {BERTHD}"
         assert (lines, code, err) == (["history limit=1000", "status"], 0, said if path == directory / "nobody" else "")
+
+
+def test_berthd_is_not_there(berthctl, fake, directory):
+    """Beside it is who knows what was; of what goes on, nobody does."""
+    fake.gone()
+    keeper = FakeBerthd(f"{fake.path}-history.sock")
+    for command, answer in ("history", OLDER), ("stats", FIGURES):
+        process = berthctl.start(command, "--json", text=True)
+        keeper.tells(*answer.splitlines())
+        out, err = process.communicate(timeout=DEADLINE)
+        assert (process.returncode, err) == (0, "berthctl: berthd cannot be reached: this is what berth-history has, and"
+                                             " nothing that goes on\n")
+        assert command == "stats" or "3f9x" in out
+    keeper.gone()
+    done = berthctl("history")
+    assert (done.returncode, done.stdout) == (69, "") and done.stderr.startswith("berthctl: cannot connect to ")
 
 
 @needs_root
