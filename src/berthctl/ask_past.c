@@ -185,10 +185,8 @@ static bool ask_status(struct inquiry *inquiry)
     call_set(call, COMMAND_status, inquiry->choice.names, inquiry->choice.n_names);
     call->unsaid = CODE_UNKNOWN;
     bool is_read = call_take(call, status_take, &inquiry->status);
-    bool is_known = is_read || call->code == CODE_UNKNOWN;
     call->unsaid = CODE_NONE;
-    call->exit_status = is_known ? 0 : call->exit_status;
-    return is_known;
+    return is_read || call->code == CODE_UNKNOWN;
 }
 
 /* ---- the databases ---- */
@@ -213,7 +211,6 @@ static bool ask_database(struct inquiry *inquiry, const char *database)
             "the fleet's database %s does not tell (%s): of its resources, this is this host's"
             " history alone\n",
             database, call->code == CODE_NONE ? "?" : code_table[call->code].word);
-        call->exit_status = 0;
         text_deinit(&call->refusal);
     }
     past_deinit(&past);
