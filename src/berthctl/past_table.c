@@ -191,6 +191,8 @@ static const struct {
     {"damaged", "a file is damaged"},
     {"disk-full", "the disk was full"},
     {"trimmed", "it is not kept for so long"},
+    {"memory-full", "the database had no memory left"},
+    {"down", "the database did not answer"},
 };
 
 /* "03:05:00 to 03:10:00: nothing is known (the host was rebooted)" */
@@ -222,8 +224,10 @@ static void add_action(
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         text_add_safe(out, words[i] ? " %s" : "", words[i]);
     }
-    text_add(out, " by ");
-    text_add_who(out, &action->user, &action->login);
+    if (action->user.uid.is_given) {
+        text_add(out, " by ");
+        text_add_who(out, &action->user, &action->login);
+    }
     text_add_safe(out, action->host ? " on %s" : "", action->host);
     text_add_safe(out, action->reason ? ": \"%s\"\n" : "\n", action->reason);
 }

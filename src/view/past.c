@@ -159,8 +159,7 @@ static bool add_action(struct past *past, const char *line)
     struct past_action action = {.line = memory_string(line)};
     const struct past_choice *only = past->only;
     size_t n = words_split(action.line, words, MAX_WORDS);
-    bool is_good = line_take(past_action_fields, words, n, &action.verb, &action) &&
-        action.user.uid.is_given;
+    bool is_good = line_take(past_action_fields, words, n, &action.verb, &action);
     bool is_left_out = only &&
         (only->failed || !is_of_host(only, action.host) ||
             (only->until.is_given && action.at >= only->until.number));
@@ -179,8 +178,8 @@ static bool add_gap(struct past *past, const char *line)
     char *words[MAX_WORDS];
     struct past_gap gap = {.line = memory_string(line)};
     size_t n = words_split(gap.line, words, MAX_WORDS);
-    bool is_good = n > 0 && fields_take(past_gap_fields, words + 1, n - 1, &gap) &&
-        gap.from <= gap.until;
+    bool is_good = n > 0 && fields_take(past_gap_fields, words + 1, n - 1, &gap);
+    gap.until = gap.until > gap.from ? gap.until : gap.from; /* two clocks may have said them */
     if (!is_good) {
         free(gap.line);
         return false;
@@ -299,14 +298,15 @@ static int by_id(const void *left, const void *right)
     return strcmp(a->id, b->id);
 }
 
-/* The leases of the past, by id; the caller frees the list. */
-static const struct past_lease **sorted_leases(const struct past *past)
+/* The leases of the past in that order; the caller frees the list. */
+static const struct past_lease **sorted_leases(
+    const struct past *past, int (*compare)(const void *left, const void *right))
 {
     const struct past_lease **list = memory_resize(NULL, past->n + 1, sizeof *list);
     for (size_t i = 0; i < past->n; i++) {
         list[i] = &past->leases[i];
     }
-    qsort(list, past->n, sizeof *list, by_id);
+    qsort(list, past->n, sizeof *list, compare);
     return list;
 }
 
@@ -317,25 +317,37 @@ static bool is_listed(const struct past_lease *const list[], size_t n,
     return bsearch(&key, list, n, sizeof *list, by_id);
 }
 
-/* Those of both that are left, the oldest first: each has its leases in that order. */
+/* What ended at one time stays in its order. */
+static int by_end(const void *left, const void *right)
+{
+    const struct past_lease *a = *(const struct past_lease *const *)left,
+                            *b = *(const struct past_lease *const *)right;
+    return a->ended != b->ended ? (a->ended > b->ended) - (a->ended < b->ended)
+                                : (a > b) - (a < b);
+}
+
+/* Those of both that are left. Who answers may have learnt late how a dead host's have ended. */
 static void merge_leases(struct past *into, struct past *from)
 {
-    size_t n = into->n + from->n, i = 0, j = 0;
+    size_t n = into->n + from->n;
     struct past_lease *leases = memory_resize(NULL, n + 1, sizeof *leases);
-    for (size_t k = 0; k < n; k++) {
-        bool is_next = j == from->n ||
-            (i < into->n && into->leases[i].ended <= from->leases[j].ended);
-        leases[k] = is_next ? into->leases[i++] : from->leases[j++];
+    into->leases = memory_resize(into->leases, n + 1, sizeof *leases);
+    for (size_t i = 0; i < from->n; i++) {
+        into->leases[into->n++] = from->leases[i];
     }
+    from->n = 0;
+    const struct past_lease **list = sorted_leases(into, by_end);
+    for (size_t i = 0; i < n; i++) {
+        leases[i] = *list[i];
+    }
+    free(list);
     free(into->leases);
     into->leases = leases;
-    into->n = n;
-    from->n = 0;
 }
 
 static void drop_repeats(const struct past *into, struct past *from, const char *this_host)
 {
-    const struct past_lease **list = sorted_leases(into);
+    const struct past_lease **list = sorted_leases(into, by_id);
     size_t n = 0;
     for (size_t i = 0; i < from->n; i++) {
         if (is_listed(list, into->n, &from->leases[i], this_host)) {

@@ -152,8 +152,8 @@ static const char *const others[] = {
 
 Test(past, other_lines)
 {
-    static const char *const lines[] = {"did", "did limit", "did limit uid=x", "did limit at=1",
-        "gap from=x", "gap from=2 until=1", "gap why=%zz", "figures etl waits=x"};
+    static const char *const lines[] = {"did", "did limit uid=x", "did limit old=%zz", "gap from=x",
+        "gap why=%zz", "figures etl waits=x"};
     for (size_t i = 0; i < N(lines); i++) {
         cr_assert_eq(past_take(&past, "ok now=1"), ANSWER_MORE);
         cr_expect_eq(past_take(&past, (char *)lines[i]), ANSWER_MALFORMED, "%s", lines[i]);
@@ -181,11 +181,11 @@ static const char *const of_host[] = {"ok now=1000 since=100 whose=host",
     "gap from=300 until=400 why=reboot", "figures far uid=1 database=d leases=1",
     "figures own uid=1 leases=1", "end"};
 static const char *const of_database[] = {"ok now=1001 since=50 more=1 whose=database database=d",
-    "ended 0000000000000001/9 units=etl:1 uid=0 how=released ended=60 held=1 waited=1 host=b",
     "ended 1 units=etl:0 uid=0 how=released ended=200 held=1 waited=1 database=d",
+    "ended 0000000000000001/9 units=etl:1 uid=0 how=deadline ended=60 held=1 waited=1 host=b",
     "ended 0000000000000002/2 units=own:0 uid=0 how=lost ended=401 held=1 waited=1 host=a",
     "ended 0000000000000001/2 units=etl:1 uid=0 how=released ended=402 held=1 waited=1 host=b",
-    "did limit at=350 uid=0 resource=etl", "gap from=10 until=20 why=trimmed", "end"};
+    "did limit at=350 resource=etl", "gap from=10 until=9 why=trimmed", "end"};
 
 static void merge_both(void)
 {
@@ -215,6 +215,7 @@ Test(past, merged)
     cr_expect_eq(past.n_actions, 1);
     cr_assert_eq(past.n_gaps, 2);
     cr_expect_eq(past.gaps[0].from, 10);
+    cr_expect_eq(past.gaps[0].until, 10);
     cr_expect_eq(past.sums.rows.n, 1); /* of the database its leases are counted */
 }
 
