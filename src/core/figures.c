@@ -70,9 +70,9 @@ bool resource_limit_is_changed(const struct resource *resource)
 const struct decision *resource_decision(const struct resource *resource)
 {
     bool is_own = resource->runtime_limit != UNBOUNDED || resource->items_changed;
-    return is_own                               ? &resource->decision
+    return is_own                             ? &resource->decision
         : resource_limit_is_changed(resource) ? &resource->template->decision
-                                                : NULL;
+                                              : NULL;
 }
 
 const struct pause *resource_pause(const struct resource *resource)

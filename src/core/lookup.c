@@ -33,10 +33,10 @@ uint32_t core_limit(const struct core *core, const char *name)
     const struct resource *resource = core_find_resource(core, name);
     const struct template *template = registry_find_template(core, name);
     struct requested_resource want = {.name = name};
-    return resource                     ? resource_limit(resource)
-        : template                      ? template_limit(template)
-        : core_find_want(core, &want)   ? definition_limit(want.definition)
-                                        : 0;
+    return resource                   ? resource_limit(resource)
+        : template                    ? template_limit(template)
+        : core_find_want(core, &want) ? definition_limit(want.definition)
+                                      : 0;
 }
 
 const struct pause *core_pause(const struct core *core, const char *name)

@@ -1,5 +1,6 @@
 /* top_header.c - the lines above the list of `berthctl top`: figures of what is listed, and
  * whatever keeps the host from granting. Pure. */
+#include "table/cell_text.h"
 #include "top/top_internal.h"
 #include "view/printable.h"
 
@@ -52,7 +53,9 @@ static void add_draining(const struct top *top, struct top_line *line)
     const struct status *status = top->status;
     struct text text = TEXT_INIT;
     if (status->draining) {
+        const struct shown_decision said = drain_said(status);
         text_add(&text, "draining: this host grants nothing");
+        text_add_noted(&text, ",", &said);
     }
     if (status->grace_until.is_given) {
         text_add(&text, text.length > 0 ? "; " : "");
