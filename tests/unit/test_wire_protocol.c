@@ -156,6 +156,7 @@ Test(requests, the_documented_ones)
         "renew deploy holder=job-7",
         "revoke 3k",
         "drop 3k",
+        "move 3k first reason=urgent",
         "release 3k",
         "release deploy holder=job-7",
         "release gpus item=gpu0",
