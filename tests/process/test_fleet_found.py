@@ -66,7 +66,7 @@ def running_job(host):
 
 def last_calls(server):
     """Their numbers, one for each session."""
-    return [text.split()[4] for text in server.do("HGETALL", "{berth}:session").values() if " " in text]
+    return [text.split()[4] for text in server.do("HGETALL", "{berth}:session").values() if "\t" in text]
 
 
 @needs_root
