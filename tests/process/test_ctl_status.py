@@ -178,7 +178,7 @@ def test_what_a_drain_or_a_pause_leaves(daemon, client, ok):
     ok("drain")
     assert figures(ok) == (0, 1, 0) and not granting(client)
     lines = ok("status").splitlines()
-    assert lines[0] == "draining: this host grants nothing; 1 lease held"
+    assert re.fullmatch(r"draining: this host grants nothing; 1 lease held; since [\d:]{8} by \S+", lines[0])
     assert lines[-1] == "3 resources, 2 templates; 1 held, 0 waiting; draining"
     ok("undrain")
     assert figures(ok) == (1, 1, 1) and granting(client)
