@@ -161,10 +161,11 @@ static bool begin_talk(struct past_teller *teller, const struct endpoint *endpoi
     void (*end)(void *context, const char *why))
 {
     const struct request_callbacks talker = {past_teller_take, teller, end, teller};
+    uint64_t limit = teller->database ? PAST_DATABASE_LIMIT_MS : PAST_LIMIT_MS;
     struct text line = TEXT_INIT;
     print_request(teller, &line);
     teller->talk = berthd_request_begin(
-        teller->ask->asker->loop, endpoint, line.bytes, PAST_LIMIT_MS, &talker);
+        teller->ask->asker->loop, endpoint, line.bytes, limit, &talker);
     text_deinit(&line);
     return teller->talk != NULL;
 }

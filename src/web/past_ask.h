@@ -1,6 +1,6 @@
 /* past_ask.h - asks for what is over: berth-history, or else berthd, of this host; and berthd of
  * what each database keeps of all hosts. All at once, each over a connection of its own, and each
- * at most PAST_LIMIT_MS long. Who was silent that long is not asked again for a while. */
+ * at most so long. Who was silent that long is not asked again for a while. */
 #pragma once
 
 #include "base/time.h"
@@ -12,7 +12,10 @@
 #include <stdint.h>
 #include <uv.h>
 
-enum { PAST_LIMIT_MS = 2000 };
+enum {
+    PAST_LIMIT_MS = 2000,
+    PAST_DATABASE_LIMIT_MS = 10000, /* berthd asks for some pages, and Redis may be slow */
+};
 
 struct past_question {
     uint64_t from, until; /* milliseconds since 1970; INT64_MAX: up to now */
