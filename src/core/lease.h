@@ -190,7 +190,8 @@ struct lease {
     void *origin;
     void *entry; /* fleet scope: its session's */
 
-    uint64_t ticket; /* 0: none yet; in host scope only once it was moved (base/ticket.h) */
+    uint64_t ticket; /* 0: none yet; in host scope only while it waits, once it was moved
+                        (base/ticket.h) */
     struct tenant *tenant; /* fleet scope, once linked; else NULL */
     uint64_t news_serial; /* its newest entry in the news; 0: none */
     char *kept; /* what a later version has written, to be written again; or NULL; owned */

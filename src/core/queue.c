@@ -175,6 +175,7 @@ void queue_place_holder(struct claim *claim)
 static void hold(struct core *core, struct lease *lease, nanoseconds granted_at)
 {
     lease_set_state(lease, LEASE_HELD);
+    lease->ticket = lease->database != 0 ? lease->ticket : 0;
     lease->granted_at = granted_at;
     core->n_held++;
     for (size_t i = 0; i < lease->n_claims; i++) {

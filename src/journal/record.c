@@ -205,7 +205,8 @@ static size_t longest_in(bool is_held)
 #include "journal/record_rows.def"
 #undef ROW
     record.lease.ttl = 0; /* only without a process, which takes more */
-    record.lease.rested_at = 0; /* counted apart: not in fleet scope */
+    record.lease.ticket = is_held ? 0 : record.lease.ticket; /* held: in fleet scope only, */
+    record.lease.rested_at = 0; /* where there is no rest */
     return (size_t)(write_words(room, &record) - room);
 }
 
@@ -232,7 +233,7 @@ size_t record_max_bytes(const struct lease_attributes *attributes, const char *d
         size_t held = longest_in(true), waiting = longest_in(false);
         longest = held > waiting ? held : waiting;
     }
-    size_t of_scope = database ? 0 : record_rest_bytes(n_claims);
+    size_t of_scope = database ? strlen(" ticket=9007199254740992") : record_rest_bytes(n_claims);
     return longest + of_scope + texts_length(attributes, database) + units;
 }
 

@@ -279,7 +279,7 @@ static bool has_envelope(const struct record *record, const bool seen[])
 static bool is_of_fleet_only(const struct saved_lease *lease)
 {
     return lease->stopping == OUTCOME_LOST || lease->stopping == OUTCOME_DEADLINE ||
-        lease->wants_now;
+        (lease->ticket != 0 && lease->is_held) || lease->wants_now;
 }
 
 /* Leaves only what the envelope says. */

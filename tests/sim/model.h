@@ -148,7 +148,7 @@ struct model_lease {
     uint64_t linked; /* a number of `moment`: since when it has been that client's */
     uint32_t uid, holder, once;
     int32_t priority;
-    uint64_t moved; /* when an operator did: a number among the ids; 0: never */
+    uint64_t moved; /* when an operator did: a number among the ids; 0: never, or it is held */
     bool is_first; /* moved before all, not behind those of its priority */
     uint64_t parent;
     bool held, aside, blocked;

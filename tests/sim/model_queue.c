@@ -206,6 +206,7 @@ void model_lease_hold(struct model *model, struct model_lease *lease)
 {
     list_remove(model->waiters, &model->n_waiters, lease);
     lease->held = true;
+    lease->moved = 0;
 }
 
 void model_lease_grant(struct model *model, struct model_lease *lease, const struct grant *grant)

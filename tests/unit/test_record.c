@@ -321,7 +321,7 @@ static struct room room_of(const struct acquire_request *ask, const char *databa
     cr_assert_eq(core_acquire(core, &client, ask, 0, &effects, &lease, &at_fault), OUTCOME_OK);
     struct lease original = *lease;
     inflate(lease, &lease_timer);
-    lease->ticket = UINT64_C(1) << 53;
+    lease->ticket = database ? UINT64_C(1) << 53 : 0;
     record_write(&out, lease, database, true);
     struct saved_lease ended = {.rested_at = NEVER - 1, .n_claims = ask->n_wants};
     for (size_t i = 0; i < ask->n_wants; i++) {
@@ -461,6 +461,7 @@ Test(record, bounds_of_each_value)
         HELD " slot=d,1,0 database=x stopping=lost",
         HELD " slot=d,1,0 stopping=withdrawn",
         WAITING " want=d,1 database=x now=1 ticket=1",
+        WAITING " want=d,1 ticket=9007199254740992",
         WAITING " want=d,1000000",
         WAITING " want=d,1 want=e,1 until=9223372036854775806 priority=1000 signal=64",
         "waiting want=d,1 asked=9223372036854775806 pid=2147483647 uid=4294967295 "
@@ -567,6 +568,7 @@ static const char *const opaque[] = {
     HELD " slot=d,1,0 !color=red",
     HELD " !color=red slot=d,1,0 holder=x !color=red",
     HELD " slot=d,1,0 !until-moved=5 kill_after=7",
+    HELD " slot=d,1,0 ticket=1",
     HELD " slot=d,1,0 stopping=lost",
     HELD " slot=d,1,0 stopping=deadline",
     HELD " slot=d,1,0 database=x ticket=0",
