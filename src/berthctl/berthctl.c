@@ -56,7 +56,7 @@ static const struct command {
         OPTION_REASON | OPTION_WAIT | OPTION_TIMEOUT | OPTIONS_OF_CHOICE, .requests = EACH,
         .run = run_revoke, .also = "NAME --all | --holder ID | --pid PID [OPTION]..."},
     {COMMAND_drop, "LEASE... [--reason TEXT]", OPTION_REASON, .requests = EACH},
-    {COMMAND_move, "LEASE first|last [--reason TEXT]", OPTION_REASON, .requests = WHOLE},
+    {COMMAND_move, "LEASE first|last [OPTION]...", OPTION_REASON, .requests = WHOLE},
     {COMMAND_wait, "NAME... [--timeout DURATION]", OPTION_TIMEOUT | OPTION_LEASE, .run = run_wait,
         .also = "--lease LEASE [--timeout DURATION]", .least = 1, .in_place = OPTION_LEASE},
     {COMMAND_limit, "NAME... N [--reason TEXT]", OPTION_REASON, .requests = EACH_BUT_LAST},
