@@ -178,15 +178,19 @@ static bool ask_host(struct inquiry *inquiry, bool *is_upp)
 
 /* ---- what goes on ---- */
 
-/* A name that only the history knows is no error; then nothing is read. False after a message. */
+/* False after a message. That a name is not known is kept in the call: the history may know it. */
 static bool ask_status(struct inquiry *inquiry)
 {
     struct call *call = inquiry->call;
     call_set(call, COMMAND_status, inquiry->choice.names, inquiry->choice.n_names);
-    call->unsaid = CODE_UNKNOWN;
+    call->is_silent = true;
     bool is_read = call_take(call, status_take, &inquiry->status);
-    call->unsaid = CODE_NONE;
-    return is_read || call->code == CODE_UNKNOWN;
+    bool is_known = is_read || call->refusal.length == 0 || call->code != CODE_UNKNOWN;
+    call->is_silent = false;
+    if (is_known && call->refusal.length > 0) {
+        message("%s", call->refusal.bytes);
+    }
+    return is_read || !is_known;
 }
 
 /* ---- the databases ---- */
@@ -246,28 +250,46 @@ static bool ask_databases(struct inquiry *inquiry)
 
 /* ---- all ---- */
 
+/* The first refusal: what it says is said if nothing is found all the same. */
+struct refusal {
+    struct text text;
+    int exit_status;
+};
+
+static void keep_refusal(struct refusal *refusal, struct call *call)
+{
+    if (refusal->text.length == 0) {
+        *refusal = (struct refusal){call->refusal, call->exit_status};
+    } else {
+        text_deinit(&call->refusal);
+    }
+    call->refusal = (struct text)TEXT_INIT;
+}
+
 /* Asks for status after the host's history: a lease that ends in between is in neither, rather than
  * in both. */
 bool inquire(struct inquiry *inquiry)
 {
     struct call *call = inquiry->call;
-    text_add(&inquiry->notes, "");
+    struct past *past = &inquiry->past;
+    struct refusal refusal = {0};
     bool is_up;
+    text_add(&inquiry->notes, "");
     if (!ask_host(inquiry, &is_up)) {
         return false;
     }
-    struct text refusal = call->refusal;
-    int exit_status = call->exit_status;
-    call->refusal = (struct text)TEXT_INIT;
-    bool is_read = !is_up || (ask_status(inquiry) && ask_databases(inquiry));
-    if (is_read && refusal.length > 0 && inquiry->past.n == 0) {
-        message("%s", refusal.bytes);
-        call->exit_status = exit_status;
+    keep_refusal(&refusal, call);
+    bool is_read = !is_up || ask_status(inquiry);
+    keep_refusal(&refusal, call);
+    is_read = is_read && (!is_up || ask_databases(inquiry));
+    if (is_read && refusal.text.length > 0 && past->n == 0 && past->sums.rows.n == 0) {
+        message("%s", refusal.text.bytes);
+        call->exit_status = refusal.exit_status;
         is_read = false;
     }
-    text_deinit(&refusal);
+    text_deinit(&refusal.text);
     if (inquiry->choice.limit.is_given && inquiry->choice.limit.number > 0) {
-        past_cut(&inquiry->past, inquiry->choice.limit.number);
+        past_cut(past, inquiry->choice.limit.number);
     }
     return is_read;
 }

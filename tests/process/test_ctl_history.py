@@ -286,6 +286,10 @@ def test_who_is_asked(berthctl, fake, keeper):
     asked, lines, code, out, err = keeps(berthctl, fake, keeper, "history", "etl", "--json", answer=OLDER)
     assert (asked, lines, code, err) == ("history etl limit=1000", ["status etl"], 0, "")
     assert [lease["lease"] for lease in json.loads(out)["leases"]] == ["3f9k", "3f9x"]
+    for command, answer in ("history", f"ok now={NOW} since={NOW}\nend\n"), ("stats", f"ok now={NOW} since={NOW}\nend\n"):
+        asked, lines, code, out, err = keeps(
+            berthctl, fake, keeper, command, "ettl", answer=answer, status="error unknown it%20is%20etl\n")
+        assert (lines, code, out, err) == (["status ettl"], 78, "", f"berthctl: {command}: it is etl (unknown)\n")
     asked, lines, code, out, err = keeps(berthctl, fake, keeper, "stats", "--user=4711", "--json", answer=FIGURES)
     assert (asked, lines, code, err) == ("stats", ["status"], 0, "")
     answer = json.loads(out)
