@@ -54,19 +54,16 @@ static unsigned next_used(const struct spread *spread, unsigned bucket)
 
 /* ---- adding ---- */
 
-static uint64_t capped_sum(uint64_t a, uint64_t b)
-{
-    return b <= INT64_MAX - a ? a + b : INT64_MAX;
-}
-
+/* As many as can be counted: .n is what all buckets have. */
 static void add_to_bucket(struct spread *spread, unsigned bucket, uint64_t n)
 {
+    uint64_t counted = capped_sum(spread->n, n) - spread->n;
     uint64_t **group = &spread->groups[bucket / SPREAD_GROUP];
     if (!*group) {
         *group = memory_new(SPREAD_GROUP * sizeof **group);
     }
-    (*group)[bucket % SPREAD_GROUP] += n;
-    spread->n += n;
+    (*group)[bucket % SPREAD_GROUP] += counted;
+    spread->n += counted;
 }
 
 static void add_sums(struct spread *spread, uint64_t sum, uint64_t longest)
@@ -148,7 +145,7 @@ static bool read_bucket(struct spread *spread, char *word, uint64_t *nextp)
     return true;
 }
 
-bool spread_read(struct spread *spread, char *buckets, uint64_t sum, uint64_t longest)
+bool spread_read(struct spread *spread, char *buckets)
 {
     uint64_t next = 0;
     for (char *word; (word = strsep(&buckets, ",")) != NULL;) {
@@ -156,6 +153,5 @@ bool spread_read(struct spread *spread, char *buckets, uint64_t sum, uint64_t lo
             return false;
         }
     }
-    add_sums(spread, sum, longest);
-    return next == 0 || lowest_of((unsigned)next - 1) <= longest;
+    return next == 0 || lowest_of((unsigned)next - 1) <= spread->longest;
 }

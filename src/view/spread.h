@@ -17,10 +17,16 @@ enum {
     SPREAD_BUCKETS = SPREAD_GROUP * SPREAD_GROUPS,
 };
 
+/* More than INT64_MAX is INT64_MAX. */
+static inline uint64_t capped_sum(uint64_t a, uint64_t b)
+{
+    return b <= INT64_MAX - a ? a + b : INT64_MAX;
+}
+
 /* {0}: there are none. */
 struct spread {
     uint64_t n;
-    uint64_t sum; /* INT64_MAX: that, or more */
+    uint64_t sum; /* capped */
     uint64_t longest;
     uint64_t *groups[SPREAD_GROUPS]; /* how many are in each bucket; owned; NULL: none */
 };
@@ -37,6 +43,6 @@ uint64_t spread_percentile(const struct spread *spread, unsigned percent);
  * Returns the first bucket that does not, or SPREAD_BUCKETS. */
 unsigned spread_write(
     const struct spread *spread, unsigned first, size_t room, struct text *out);
-/* Adds what such a text says, with that sum and that longest; NULL: there are none. Modifies the
- * text. False: nobody has written that, and the spread is to be thrown away. */
-bool spread_read(struct spread *spread, char *buckets, uint64_t sum, uint64_t longest);
+/* Takes the buckets of such a text into a spread that has nothing but its .sum and .longest; NULL:
+ * there are none. Modifies the text. False: nobody has written that. */
+bool spread_read(struct spread *spread, char *buckets);

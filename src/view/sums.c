@@ -9,22 +9,17 @@
 
 /* ---- figures ---- */
 
-static uint64_t figures_sum(uint64_t a, uint64_t b)
-{
-    return b <= INT64_MAX - a ? a + b : INT64_MAX;
-}
-
 static void add_unit_time(struct figures *figures, const struct optional *unit_time)
 {
     figures->unit_time.is_given &= unit_time->is_given;
-    figures->unit_time.number = figures_sum(figures->unit_time.number, unit_time->number);
+    figures->unit_time.number = capped_sum(figures->unit_time.number, unit_time->number);
 }
 
 void figures_merge(struct figures *into, const struct figures *from)
 {
-    into->n_leases = figures_sum(into->n_leases, from->n_leases);
-    into->n_refused = figures_sum(into->n_refused, from->n_refused);
-    into->n_waiting = figures_sum(into->n_waiting, from->n_waiting);
+    into->n_leases = capped_sum(into->n_leases, from->n_leases);
+    into->n_refused = capped_sum(into->n_refused, from->n_refused);
+    into->n_waiting = capped_sum(into->n_waiting, from->n_waiting);
     spread_merge(&into->waits, &from->waits);
     spread_merge(&into->holds, &from->holds);
     add_unit_time(into, &from->unit_time);
@@ -176,9 +171,8 @@ void sums_add(struct sums *sums, const struct sums_entry *entry,
 
 /* What a line says besides its name. */
 struct figures_line {
-    uint64_t uid, leases, refused;
-    struct optional unit_time;
-    uint64_t wait_sum, wait_longest, hold_sum, hold_longest;
+    struct figures figures;
+    uint64_t uid;
     const char *waits, *holds, *database;
 };
 
@@ -190,14 +184,14 @@ struct figures_line {
 static const struct field figures_fields[] = {
     FIGURE("uid", FIELD_NUMBER, uid),
     FIGURE("database", FIELD_TEXT, database),
-    FIGURE("leases", FIELD_NUMBER, leases),
-    FIGURE("refused", FIELD_NUMBER, refused),
-    FIGURE("unit_time", FIELD_OPTIONAL, unit_time),
-    FIGURE("wait_sum", FIELD_NUMBER, wait_sum),
-    FIGURE("wait_longest", FIELD_NUMBER, wait_longest),
+    FIGURE("leases", FIELD_NUMBER, figures.n_leases),
+    FIGURE("refused", FIELD_NUMBER, figures.n_refused),
+    FIGURE("unit_time", FIELD_OPTIONAL, figures.unit_time),
+    FIGURE("wait_sum", FIELD_NUMBER, figures.waits.sum),
+    FIGURE("wait_longest", FIELD_NUMBER, figures.waits.longest),
     FIGURE("waits", FIELD_TEXT, waits),
-    FIGURE("hold_sum", FIELD_NUMBER, hold_sum),
-    FIGURE("hold_longest", FIELD_NUMBER, hold_longest),
+    FIGURE("hold_sum", FIELD_NUMBER, figures.holds.sum),
+    FIGURE("hold_longest", FIELD_NUMBER, figures.holds.longest),
     FIGURE("holds", FIELD_TEXT, holds),
     {0},
 };
@@ -248,22 +242,16 @@ void sums_write_some(const struct sums *sums, uint64_t *cursorp, struct text *ou
 
 bool sums_take(struct sums *sums, char *line)
 {
-    struct figures_line said = {0};
-    struct figures figures = {0};
+    struct figures_line said = {.database = ""};
     const char *name;
     char *words[MAX_WORDS];
     size_t n = words_split(line, words, MAX_WORDS);
     bool is_good = line_take(figures_fields, words, n, &name, &said) &&
-        spread_read(&figures.waits, (char *)said.waits, said.wait_sum, said.wait_longest) &&
-        spread_read(&figures.holds, (char *)said.holds, said.hold_sum, said.hold_longest);
+        spread_read(&said.figures.waits, (char *)said.waits) &&
+        spread_read(&said.figures.holds, (char *)said.holds);
     if (is_good) {
-        figures.n_leases = said.leases;
-        figures.n_refused = said.refused;
-        figures.unit_time = said.unit_time;
-        figures_merge(
-            &find_row(sums, name, said.database ? said.database : "", said.uid)->figures,
-            &figures);
+        figures_merge(&find_row(sums, name, said.database, said.uid)->figures, &said.figures);
     }
-    figures_deinit(&figures);
+    figures_deinit(&said.figures);
     return is_good;
 }

@@ -112,6 +112,23 @@ Test(spread, round)
     }
 }
 
+/* However many there are said to be. */
+Test(spread, as_many_as_can_be_counted)
+{
+    struct spread all = {0};
+    for (size_t i = 0; i < 3; i++) {
+        char text[] = "1:9223372036854775806,5:1";
+        struct spread many = {.sum = INT64_MAX, .longest = 5};
+        cr_assert(spread_read(&many, text));
+        spread_merge(&all, &many);
+        spread_deinit(&many);
+    }
+    cr_expect_eq(all.n, INT64_MAX);
+    cr_expect_eq(spread_percentile(&all, 99), 1);
+    cr_expect_eq(spread_percentile(&all, 100), 5);
+    spread_deinit(&all);
+}
+
 static void expect_same(const struct spread *a, const struct spread *b)
 {
     cr_expect_eq(a->n, b->n);
@@ -136,7 +153,9 @@ Test(spread, merged_and_written)
     spread_merge(&odd, &even);
     expect_same(&odd, &all);
     cr_expect_eq(spread_write(&all, 0, SIZE_MAX, &text), SPREAD_BUCKETS);
-    cr_expect(spread_read(&again, text.bytes, all.sum, all.longest));
+    again.sum = all.sum;
+    again.longest = all.longest;
+    cr_expect(spread_read(&again, text.bytes));
     expect_same(&again, &all);
     text_deinit(&text);
     spread_deinit(&all);
@@ -151,9 +170,9 @@ Test(spread, what_nobody_writes)
         "2:1,1:1", "3712:1", "1:1;2:1", "01:1", "1:9223372036854775808",
         "1:9223372036854775807,2:1", "200:1"};
     for (size_t i = 0; i < N(texts); i++) {
-        struct spread spread = {0};
+        struct spread spread = {.longest = 100};
         char *copy = strdup(texts[i]);
-        cr_expect_not(spread_read(&spread, copy, 5, 100), "%s", texts[i]); /* 200: from 272 on */
+        cr_expect_not(spread_read(&spread, copy), "%s", texts[i]); /* 200: from 272 on */
         free(copy);
         spread_deinit(&spread);
     }
