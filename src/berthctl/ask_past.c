@@ -195,8 +195,8 @@ static bool ask_status(struct inquiry *inquiry)
 
 /* ---- the databases ---- */
 
-/* False after a message: nobody answers any more. */
-static bool ask_database(struct inquiry *inquiry, const char *database)
+/* Without its answer, the host's is still one: a note says so, perhaps after a message. */
+static void ask_database(struct inquiry *inquiry, const char *database)
 {
     struct call *call = inquiry->call;
     struct past past = {.only = &inquiry->choice};
@@ -204,48 +204,47 @@ static bool ask_database(struct inquiry *inquiry, const char *database)
     call->request.database = database;
     call->code = CODE_NONE;
     call->is_silent = true;
-    bool is_read = call_take(call, past_take, &past), is_refused = call->refusal.length > 0;
+    bool is_read = call_take(call, past_take, &past);
     call->is_silent = false;
     if (is_read) {
         char **name = &past.sources[0].database;
         *name = *name ? *name : memory_string(database);
         past_merge(&inquiry->past, &past, inquiry->choice.this_host);
-    } else if (is_refused) {
+    } else {
+        if (call->refusal.length == 0) {
+            connection_close(&call->connection); /* who knows where its answer ends */
+        }
         text_add_safe(&inquiry->notes,
             "the fleet's database %s does not tell (%s): of its resources, this is this host's"
             " history alone\n",
-            database, call->code == CODE_NONE ? "?" : code_table[call->code].word);
+            database, call->code == CODE_NONE ? "no answer" : code_table[call->code].word);
         text_deinit(&call->refusal);
     }
     past_deinit(&past);
-    return is_read || is_refused;
 }
 
-static bool ask_once(struct inquiry *inquiry, const struct status_resource *resources, size_t n,
-    const char ***askedp, size_t *n_askedp)
+/* Each once. */
+static void ask_databases_of(struct inquiry *inquiry, const struct status_resource *resources,
+    size_t n, const char ***askedp, size_t *n_askedp)
 {
-    bool goes_on = true;
-    for (size_t i = 0; i < n && goes_on; i++) {
+    for (size_t i = 0; i < n; i++) {
         const char *database = resources[i].database;
         if (database && words_index(database, *askedp, *n_askedp) == *n_askedp) {
             *askedp = memory_grow(*askedp, *n_askedp, sizeof **askedp);
             (*askedp)[(*n_askedp)++] = database;
-            goes_on = ask_database(inquiry, database);
+            ask_database(inquiry, database);
         }
     }
-    return goes_on;
 }
 
-static bool ask_databases(struct inquiry *inquiry)
+static void ask_databases(struct inquiry *inquiry)
 {
     const struct status *status = &inquiry->status;
     const char **asked = NULL;
-    size_t n_asked = 0;
-    bool goes_on =
-        ask_once(inquiry, status->resources, status->n_resources, &asked, &n_asked) &&
-        ask_once(inquiry, status->templates, status->n_templates, &asked, &n_asked);
+    size_t n = 0;
+    ask_databases_of(inquiry, status->resources, status->n_resources, &asked, &n);
+    ask_databases_of(inquiry, status->templates, status->n_templates, &asked, &n);
     free(asked);
-    return goes_on;
 }
 
 /* ---- all ---- */
@@ -281,7 +280,7 @@ bool inquire(struct inquiry *inquiry)
     keep_refusal(&refusal, call);
     bool is_read = !is_up || ask_status(inquiry);
     keep_refusal(&refusal, call);
-    is_read = is_read && (!is_up || ask_databases(inquiry));
+    ask_databases(inquiry); /* of a status that has come */
     if (is_read && refusal.text.length > 0 && past->n == 0 && past->sums.rows.n == 0) {
         message("%s", refusal.text.bytes);
         call->exit_status = refusal.exit_status;

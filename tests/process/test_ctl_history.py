@@ -198,14 +198,17 @@ def test_of_the_fleet(berthctl, fake):
 
 def test_a_database_that_does_not_tell(berthctl, fake):
     """Then it is this host's history alone, and that is said."""
-    for refusal, word in (("error unknown-key database\n", "unknown-key"), ("error down gone\n", "down"), ("error new\n", "?")):
+    for refusal, word in (("error unknown-key database\n", "unknown-key"), ("error down gone\n", "down"), ("error new\n", "no answer")):
         for command in "history", "stats":
             lines, code, out, err = answering(berthctl, fake, command, "far", status=FLEET, databases=[refusal])
             assert (lines[-1].split(" limit")[0], code, err) == ("history far database=d", 0, "")
             assert out.splitlines()[-1] == (f"the fleet's database d does not tell ({word}): of its resources, this is this"
                                             " host's history alone")
-    assert answering(berthctl, fake, "history", status=FLEET, databases=["ok now=x\n"])[1:] == (
-        69, "", f"berthctl: the server at {fake.path} does not speak this protocol\n")
+    for answer, said in (("ok now=x\n", f"the server at {fake.path} does not speak this protocol"),
+                         ("", "berthd has closed the connection")):
+        _, code, out, err = answering(berthctl, fake, "history", status=FLEET, databases=[answer])
+        assert (code, err) == (0, f"berthctl: {said}\n")
+        assert "  3f9m" in out and "database d does not tell (no answer)" in out
 
 
 def test_a_lease_of_another_host(berthctl, fake):
