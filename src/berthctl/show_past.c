@@ -35,14 +35,17 @@ static bool add_running_lease(const struct status *status, const char *lease, st
     return found;
 }
 
-/* Of this host, and held, or waited for, at .until already; `now` is that of .until. */
-static bool is_meant(const struct status *status, const struct status_lease *lease,
-    const struct past_choice *choice, uint64_t now)
+/* Of this host, or of one whose history is there, too; and held, or waited for, at .until already.
+ */
+static bool is_meant(const struct inquiry *inquiry, const struct status_lease *lease)
 {
+    const struct past_choice *choice = &inquiry->choice;
+    const char *host = lease->host ? lease->host : choice->this_host;
     bool is_of_another_host = strchr(lease->id, '/'); /* SESSION/LEASE */
     bool was_there = !choice->until.is_given ||
-        now < choice->until.number + status_since(status, &lease->since);
-    return !is_of_another_host && was_there &&
+        inquiry->past.now < choice->until.number + status_since(&inquiry->status, &lease->since);
+    return was_there && (!is_of_another_host || inquiry->past.n_sources > 1) &&
+        (!choice->host || strcmp(choice->host, host) == 0) &&
         (!choice->uid.is_given || lease->uid == choice->uid.number);
 }
 
@@ -63,13 +66,13 @@ static void add_command(
 
 /* "2 still held or waiting since before 03:05:00: berthctl status etl"; nothing if there are none.
  */
-static void add_running(const struct status *status, const struct past_choice *choice, uint64_t now,
-    struct text *out)
+static void add_running(const struct inquiry *inquiry, struct text *out)
 {
+    const struct past_choice *choice = &inquiry->choice;
     const struct status_lease **leases, *first = NULL;
-    size_t n = status_each_lease(status, true, true, &leases), n_meant = 0;
+    size_t n = status_each_lease(&inquiry->status, true, true, &leases), n_meant = 0;
     for (size_t i = 0; i < n; i++) {
-        if (is_meant(status, leases[i], choice, now)) {
+        if (is_meant(inquiry, leases[i])) {
             first = first ? first : leases[i];
             n_meant++;
         }
@@ -79,7 +82,7 @@ static void add_running(const struct status *status, const struct past_choice *c
         text_add_safe(out, "%llu still held or waiting", (unsigned long long)n_meant);
         if (choice->until.is_given) {
             text_add(out, " since before ");
-            text_add_datetime(out, (int64_t)choice->until.number, (int64_t)now);
+            text_add_datetime(out, (int64_t)choice->until.number, (int64_t)inquiry->past.now);
         }
         add_command(choice, first, out);
     }
@@ -110,7 +113,7 @@ static void print_history(const struct inquiry *inquiry, struct text *out)
     }
     past_table_print(past, choice, show_width(), out);
     if ((choice->uid.is_given || choice->until.is_given) && !choice->lease) {
-        add_running(&inquiry->status, choice, past->now, out);
+        add_running(inquiry, out);
     }
     text_add(out, inquiry->notes.bytes);
 }

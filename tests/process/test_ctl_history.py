@@ -191,6 +191,12 @@ def test_of_the_fleet(berthctl, fake):
     assert "  HOST" in titles and row.endswith("  0123456789abcdef/3f9k  b")
     *_, out, _ = answering(berthctl, fake, "history", "--limit=1", status=FLEET, databases=[OF_FLEET])
     assert out.splitlines()[-1] == "there are older ones: --limit 0 shows all" and len(out.splitlines()) == 4
+    busy = FLEET.replace("ok\n", "ok now=7200000\n").replace(
+        "end\n", "holder 0123456789abcdef/4k units=0 token=1 pid=1 uid=0 since=0 host=b\nend\n")
+    for words, n in ([], 1), (["--host", "b"], 1), (["--host", "c"], 0):
+        *_, out, _ = answering(
+            berthctl, fake, "history", "--user=0", *words, status=busy, databases=[OF_FLEET])
+        assert ("1 still held or waiting: berthctl status --user " in out) == n
     whole = answering(berthctl, fake, "stats", "--json", status=FLEET, databases=[OF_FLEET])
     assert whole[0] == ["history", "status", "history database=d"]
     assert [row["name"] for row in json.loads(whole[2])["resources"]] == ["etl", "far", "gpus"]
