@@ -34,6 +34,16 @@ static const char *state(const char *socket)
     return out;
 }
 
+Test(paths, of_the_history)
+{
+    char out[40];
+    cr_assert(path_of_history_socket("/run/berth/berth.sock", out, sizeof out));
+    cr_expect_str_eq(out, "/run/berth/berth-history.sock");
+    cr_assert(path_of_history_socket("/tmp/s", out, sizeof out));
+    cr_expect_str_eq(out, "/tmp/s-history.sock");
+    cr_expect_not(path_of_history_socket("/tmp/aaaaaaaaaaaaaaaaaaaaaaaaaaa", out, sizeof out));
+}
+
 Test(paths, at_runtime)
 {
     cr_expect_str_eq(runtime("/run/berth/berth.sock"), "/run/berth/berth.sock.journal");
