@@ -199,14 +199,20 @@ def test_another_ring_of_this_boot(keeper, daemon, client, was_up):
     kept = keeper()
     first = ended(client)
     assert kept.past().leases == [first]
-    if not was_up:
+    if was_up:
+        kept.limit_files(8192)  # what it has read cannot be written yet
+    else:
         kept.kill()
     second = ended(client)
     daemon.kill()
     daemon.socket.with_name("s.history").unlink()
     daemon.start()
     third = ended(daemon.client())
-    if not was_up:
+    if was_up:
+        until(lambda: "waits in the ring" in kept.log.read_text())
+        until(lambda: kept.log.read_text().count("reading the history") == 2)
+        kept.limit_files(1 << 30)
+    else:
         kept.start()
     past = until(lambda: (found := kept.past()).leases[-1] == third and found)
     assert past.leases == ([first, second, third] if was_up else [first, third])
@@ -381,7 +387,7 @@ def test_a_clock_that_is_set_back(keeper, daemon, client, directory):
     clock = Clock(directory / "clock")
     kept = keeper(before=["env", *(f"{name}={value}" for name, value in clock.environ.items())])
     leases = []
-    for days in 2, 0, 1, 2:
+    for days in 2, 0, 2, 1:
         clock.show(days * 86400 * 1000000, 0)
         leases.append(ended(client))
         until(lambda: leases[-1] in kept.past().leases)

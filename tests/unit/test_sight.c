@@ -34,6 +34,7 @@ static void define(void)
     cr_assert_eq(take("definition t/* hides=1 sees=1"), ANSWER_MORE);
     cr_assert_eq(take("definition t/x hides=1 sees=0"), ANSWER_MORE);
     cr_assert_eq(take("definition mine hides=1 sees=1"), ANSWER_MORE);
+    cr_assert_eq(take("definition t/z hides=0 sees=0"), ANSWER_MORE);
     cr_assert_eq(take("end"), ANSWER_END);
 }
 
@@ -61,6 +62,8 @@ Test(sight, what_hid_it_then)
 {
     define();
     cr_expect_not(sees("open 1", 1));
+    cr_expect_not(sees("t/z 1", 1));
+    cr_expect(sees("t/z 1", 0));
     cr_expect(sees("mine 1", 1));
     cr_expect_not(sees("mine 1,open 1", 2));
     cr_expect(sees("mine 1,open 1", 1));
