@@ -16,7 +16,7 @@ enum { MAX_ACCEPTS = 16, ENOUGH_BYTES = 64 << 10, GROUPS_BYTES = 3840 };
 
 #define SILENT_FOR (60 * NANOSECONDS_PER_SECOND) /* without a request, or without reading */
 #define SIGHT_FOR (5 * NANOSECONDS_PER_SECOND) /* what a user may see is asked again after */
-#define WORK_FOR (10 * NANOSECONDS_PER_MILLISECOND) /* on one answer, in a turn */
+#define WORK_FOR (5 * NANOSECONDS_PER_MILLISECOND) /* on one answer, in a turn */
 #define DRAIN_FOR NANOSECONDS_PER_SECOND /* before an answer, others meanwhile */
 
 struct visitor {

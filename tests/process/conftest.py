@@ -37,7 +37,8 @@ signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 PROGRAMS = (
-    "berthd", "berth", "berthctl", "berth-web", "tests/process/witness_job", "tests/process/alloc_shim.so",
+    "berthd", "berth", "berthctl", "berth-history", "berth-web",
+    "tests/process/witness_job", "tests/process/alloc_shim.so",
     "tests/process/clock_shim.so", "tests/process/disk_shim.so", "tests/process/names_shim.so", "tests/process/link_probe", "tests/next-format/berthd")
 
 

@@ -38,11 +38,14 @@ kill-after = 250ms
 
 def put_over(machine):
     """Puts what is under development in place of the package's files."""
-    for program, place in (("berthd", "usr/sbin"), ("berth", "usr/bin"), ("berthctl", "usr/bin")):
+    for program, place in (
+            ("berthd", "usr/sbin"), ("berth-history", "usr/sbin"), ("berth", "usr/bin"), ("berthctl", "usr/bin")):
         shutil.copy(f"{OVER}/{program}", machine.root / place / program)
     for kind in ("service", "socket"):
         fill_in(f"berthd.{kind}.in", machine.root / "lib/systemd/system" / f"berthd.{kind}")
         fill_in(f"berthd.{kind}.in", machine.root / "lib/systemd/system" / f"berthd@.{kind}")
+        fill_in(f"berth-history.{kind}.in", machine.root / "lib/systemd/system" / f"berth-history.{kind}")
+        fill_in(f"berth-history.{kind}.in", machine.root / "lib/systemd/system" / f"berth-history@.{kind}")
         fill_in(f"user.{kind}.in", machine.root / "usr/lib/systemd/user" / f"berthd.{kind}")
     shutil.copytree(
         TOP / "systemd/examples", machine.root / "usr/share/doc/berth/examples/systemd", dirs_exist_ok=True)

@@ -101,7 +101,8 @@ def test_removal(fresh):
     job = Job(fresh, "ship", user="alice").begins()
     before = job.token
     fresh.run("dpkg", "--remove", "berth")
-    for unit in ("berthd.service", "berthd.socket", "berthd@two.service", "berthd@two.socket"):
+    for unit in ("berthd.service", "berthd.socket", "berthd@two.service", "berthd@two.socket",
+                 "berth-history.service", "berth-history.socket", "berth-history@two.service"):
         assert fresh.try_("systemctl", "is-active", unit).stdout == "inactive\n"
     assert fresh.outside("/etc/berth/berth.conf").exists()
     assert fresh.outside("/var/lib/berth").exists()
@@ -115,7 +116,7 @@ def test_removal(fresh):
 def test_purge(fresh):
     job = Job(fresh, "ship", user="alice").begins()
     fresh.run("dpkg", "--purge", "berth")
-    for path in ("/etc/berth", "/var/lib/berth", "/run/berth", "/usr/sbin/berthd", "/lib/systemd/system/berthd.service",
+    for path in ("/etc/berth", "/var/lib/berth", "/var/lib/berth-history", "/run/berth", "/usr/sbin/berthd", "/lib/systemd/system/berthd.service",
                  "/etc/systemd/system/multi-user.target.wants/berthd.service"):
         assert not fresh.outside(path).exists(), path
     assert fresh.try_("systemctl", "is-active", "berthd.service", "berthd.socket").stdout == "inactive\ninactive\n"
