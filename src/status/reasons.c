@@ -144,14 +144,8 @@ void pause_write(struct text *out, const struct status_resource *line, uint64_t 
 }
 
 void drain_write(
-    struct text *out, const struct decision *drain, const struct viewer *viewer, uint64_t wall)
+    struct text *out, struct shown_decision said, const struct viewer *viewer, uint64_t wall)
 {
-    struct shown_decision said = {
-        .at = {drain->at != 0, drain->at},
-        .by.uid = {drain->by.is_known, drain->by.uid},
-        .login.uid = {drain->by.has_login, drain->by.login},
-        .reason = drain->reason,
-    };
     name_user(&said.by, viewer);
     name_user(&said.login, viewer);
     struct text how = TEXT_INIT;

@@ -49,7 +49,7 @@ void pause_write(struct text *out, const struct status_resource *line, uint64_t 
 void said_name_users(struct status_resource *line, const struct viewer *viewer);
 /* Adds "this host is being drained (4m ago by root (ada): new disks)", as above. */
 void drain_write(
-    struct text *out, const struct decision *said, const struct viewer *viewer, uint64_t wall);
+    struct text *out, struct shown_decision said, const struct viewer *viewer, uint64_t wall);
 
 /* One of the resources that a request is for. */
 struct reasons_resource {

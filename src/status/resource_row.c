@@ -19,32 +19,40 @@ uint8_t database_of_name(struct core *core, const char *name)
     return definition ? definition->database : 0;
 }
 
-static struct optional time_of(const struct decision *decision)
+struct shown_decision decision_shown(const struct decision *decision)
 {
-    return (struct optional){decision->at != 0, decision->at};
+    return (struct shown_decision){
+        .at = {decision->at != 0, decision->at},
+        .by.uid = {decision->by.is_known, decision->by.uid},
+        .login.uid = {decision->by.has_login, decision->by.login},
+        .host = decision->host,
+        .reason = decision->reason,
+    };
 }
 
 void resource_set_pause(struct status_resource *line, const struct decision *decision)
 {
+    const struct shown_decision shown = decision_shown(decision);
     line->paused = true;
-    line->paused_at = time_of(decision);
-    line->pause_reason = decision->reason;
-    line->paused_host = decision->host;
-    line->paused_by.uid = (struct optional){decision->by.is_known, decision->by.uid};
-    line->paused_by_login.uid = (struct optional){decision->by.has_login, decision->by.login};
+    line->paused_at = shown.at;
+    line->paused_by = shown.by;
+    line->paused_by_login = shown.login;
+    line->paused_host = shown.host;
+    line->pause_reason = shown.reason;
 }
 
 /* That the limit or the items are changed; `limit`: the file's, if it is the limit. */
 static void set_changed(struct status_resource *line, const char *what, struct optional limit,
     const struct decision *decision)
 {
+    const struct shown_decision shown = decision_shown(decision);
     line->changed.joined = what;
     line->file_limit = limit;
-    line->changed_at = time_of(decision);
-    line->change_reason = decision->reason;
-    line->changed_host = decision->host;
-    line->changed_by.uid = (struct optional){decision->by.is_known, decision->by.uid};
-    line->changed_by_login.uid = (struct optional){decision->by.has_login, decision->by.login};
+    line->changed_at = shown.at;
+    line->changed_by = shown.by;
+    line->changed_by_login = shown.login;
+    line->changed_host = shown.host;
+    line->change_reason = shown.reason;
 }
 
 static struct status_resource line_of(

@@ -54,6 +54,8 @@ void template_write(struct text *out, const struct template *template, const str
 const struct definition *definition_of_name(struct core *core, const char *name);
 /* The database that the core or the file names; 0: host scope, or nothing is called so. */
 uint8_t database_of_name(struct core *core, const char *name);
+/* As it is shown, without the users' names. It borrows the strings. */
+struct shown_decision decision_shown(const struct decision *decision);
 /* Sets that it is paused, by whom, since when and why. */
 void resource_set_pause(struct status_resource *line, const struct decision *decision);
 /* Its reserved units; `reason` may be NULL. */

@@ -40,11 +40,11 @@ struct status host_figures_of(struct core *core, nanoseconds now)
         .closed = core_closed_why(core),
     };
     if (core_is_draining(core)) {
-        const struct decision *said = core_drain_decision(core);
-        figures.drained_at = (struct optional){said->at != 0, said->at};
-        figures.drained_by.uid = (struct optional){said->by.is_known, said->by.uid};
-        figures.drained_by_login.uid = (struct optional){said->by.has_login, said->by.login};
-        figures.drain_reason = said->reason;
+        const struct shown_decision shown = decision_shown(core_drain_decision(core));
+        figures.drained_at = shown.at;
+        figures.drained_by = shown.by;
+        figures.drained_by_login = shown.login;
+        figures.drain_reason = shown.reason;
     }
     if (grace_until != NEVER) {
         figures.grace_until = instant_of(grace_until);

@@ -135,7 +135,7 @@ void story_add_surroundings(struct story *story)
     struct core *core = story->scene->core;
     if (!story->is_elsewhere && core_is_draining(core)) {
         struct text sentence = TEXT_INIT;
-        drain_write(&sentence, core_drain_decision(core), story->scene->viewer,
+        drain_write(&sentence, decision_shown(core_drain_decision(core)), story->scene->viewer,
             milliseconds(story->scene->wall_now));
         reasons_stop(&story->reasons, "drain", sentence.bytes);
         text_deinit(&sentence);

@@ -94,19 +94,20 @@ def test_status_of_what_the_operator_did(client):
     for line in ("limit b 1", "pause a reason=flood%20in%20the%20cellar", "remove gpus g0",
                  "reserve gpus g2 reason=mine", "reserve gpus g1", "reserve b 0 reason=too"):
         assert client.request(line) == "ok"
-    assert ageless(client, "status")[1:-2] == [
+    me = os.getuid()
+    assert [re.sub(r"_at=\d+", "_at=T", line) for line in ageless(client, "status")[1:-2]] == [
         "resource a kind=lock scope=host limit=1 in_use=0 free=0 waiting=0 paused=1 "
-        f"pause_reason=flood%20in%20the%20cellar paused_by={os.getuid()}",
+        f"pause_reason=flood%20in%20the%20cellar paused_by={me} paused_at=T",
         "resource b kind=semaphore scope=host limit=1 in_use=2 free=0 waiting=0 changed=limit "
-        "reserved=0 reserve=0,too",
+        f"file_limit=8 changed_at=T changed_by={me} reserved=0 reserve=0,too",
         *[line for line in ageless(client, "status b") if line.startswith("holder")],
         "resource gpus kind=pool scope=host limit=2 in_use=2 free=0 waiting=0 changed=items "
-        "items=g1,g2 draining=g0 reserved=g1,g2 reserve=g2,mine",
+        f"changed_at=T changed_by={me} items=g1,g2 draining=g0 reserved=g1,g2 reserve=g2,mine",
         *[line for line in ageless(client, "status gpus") if line.startswith("holder")]]
     assert client.request(f"release {lease}") == "ok"
-    assert client.lines("status gpus")[1] == (
+    assert re.sub(r"_at=\d+", "_at=T", client.lines("status gpus")[1]) == (
         "resource gpus kind=pool scope=host limit=2 in_use=0 free=0 waiting=0 changed=items "
-        "items=g1,g2 reserved=g1,g2 reserve=g2,mine")
+        f"changed_at=T changed_by={me} items=g1,g2 reserved=g1,g2 reserve=g2,mine")
 
 
 def test_templates(client):

@@ -138,10 +138,14 @@ def test_the_operator_s_table_and_json(berthd, berthctl):
         text = encoded(REASON[name])
         assert client.request(f"reserve r{i} 1 reason={text}") == "ok"
         assert client.request(f"pause r{i} reason={text}") == "ok"
+        assert client.request(f"limit r{i} 3 reason={text}") == "ok"
+        assert client.request(f"drain reason={text}").startswith("ok ")
     for locale in LOCALES:
         env = {"LC_ALL": locale}
         shown = require_harmless(berthctl("status", env=env).stdout, unicode=locale != "C")
-        assert len(re.findall(rf"paused by \S+: {MARK}", shown)) == len(ALL), locale
+        assert len(re.findall(rf"paused since \S+ by \S+: {MARK}", shown)) == len(ALL), locale
+        assert len(re.findall(rf"limit 3 \(file: 2\), since \S+ by \S+: {MARK}", shown)) == len(ALL), locale
+        assert len(re.findall(rf"lease\w* held; since \S+ by \S+: {MARK}", shown)) == 1, locale
         assert shown.count(f"({MARK}") == len(ALL), locale  # reserved
         printed = berthctl("status", "--json", env=env).stdout
         resources = json.loads(require_harmless(printed, lines=1))["resources"]

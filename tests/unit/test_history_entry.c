@@ -105,3 +105,37 @@ Test(history_entry, damage_is_noticed_or_harmless)
         free(cut);
     }
 }
+
+/* ---- what operators did ---- */
+
+Test(history_entry, what_an_operator_did)
+{
+    struct text record = TEXT_INIT;
+    const struct did did = {.verb = "limit",
+        .resource = "etl",
+        .old = "20",
+        .new = "5",
+        .by = {.is_known = true, .uid = 7},
+        .host = "web1",
+        .reason = "too slow"};
+    const struct history_entry entry = did_entry(&did, 4711, &record);
+    struct did read;
+    cr_expect_eq(entry.ended_at, 4711);
+    expect_round_trip(&entry);
+    cr_assert(did_read(&read, &entry));
+    expect_text(read.verb, "limit");
+    expect_text(read.resource, "etl");
+    expect_text(read.target, NULL);
+    expect_text(read.old, "20");
+    expect_text(read.new, "5");
+    expect_text(read.host, "web1");
+    expect_text(read.reason, "too slow");
+    cr_expect(read.by.is_known && read.by.uid == 7);
+    for (size_t n = 0; n < record.length; n++) {
+        struct history_entry cut = entry;
+        cut.record_length = n;
+        cr_expect_not(did_read(&read, &cut), "%zu", n);
+    }
+    cr_expect_not(did_read(&read, &full));
+    text_deinit(&record);
+}
