@@ -151,7 +151,8 @@ void status_line_write(
 
 bool host_figures_equal(const struct status *a, const struct status *b)
 {
-    return a->draining == b->draining && a->held == b->held && a->waiting == b->waiting &&
+    return a->draining == b->draining && a->drained_at.number == b->drained_at.number &&
+        a->held == b->held && a->waiting == b->waiting &&
         a->granting.is_given == b->granting.is_given &&
         a->granting.number == b->granting.number &&
         a->grace_until.is_given == b->grace_until.is_given &&

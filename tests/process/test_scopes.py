@@ -46,7 +46,8 @@ SCOPE
 NAMES = ["few", "many", "fair", "door", "first", "lru", "all/x", "all/y", "desk/x"]
 TEMPLATES = ["all/*", "desk/*"]
 # Of a status line: its own in each scope, or the time, or what the host of a lease alone knows.
-OWN = {"blocker", "scope", "database", "host", "token", "since", "bound", "away", "until", "stopping", "pid"}
+OWN = {"blocker", "scope", "database", "host", "token", "since", "bound", "away", "until", "stopping", "pid",
+       "paused_at", "paused_host", "changed_at", "changed_host"}
 # Of a request that is wrong in two ways: what is impossible, a database says last.
 OTHER_REFUSALS = [("error impossible", "error forbidden"), ("error impossible", "error held")]
 

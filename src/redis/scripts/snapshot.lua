@@ -56,19 +56,6 @@ local function changed_word(resource)
     return resource.items_changed and 'items' or ''
 end
 
--- AT, BY, HOST and REASON, with tabs between, of a change to the resource itself or to its template.
-local function said_of(resource, key, is_own)
-    local one = is_own and resource.change or resource.of_all
-    return table.concat((one.said or {})[key] or {}, '\t')
-end
-
-local function change_said(resource) -- behind that of a limit, the file's
-    if resource.limit then
-        return said_of(resource, 'limit', resource.own_limit) .. '\t' .. resource.definition.limit
-    end
-    return resource.items_changed and said_of(resource, 'items-base', true) or ''
-end
-
 -- How many units rest; and, to be shown, the items that are held though removed.
 local function look_at_taken(resource, is_shown)
     local n_cooling, draining = 0, {}
@@ -107,6 +94,17 @@ local function describe_resource(name)
     if not rules then
         return false
     end
+
+    -- AT, BY, HOST and REASON, with tabs between, of a change to the resource itself or to its template.
+    local function said(key, is_own)
+        local one = is_own and resource.change or resource.of_all
+        return table.concat((one.said or {})[key] or {}, '\t')
+    end
+
+    local change_said = resource.items_changed and said('items-base', true) or ''
+    if resource.limit then
+        change_said = said('limit', resource.own_limit) .. '\t' .. rules.limit
+    end
     local cooling, draining = look_at_taken(resource, true)
     local n_kept, first_kept = 0, nil
     if db.keeps then
@@ -114,11 +112,11 @@ local function describe_resource(name)
     end
     add({'resource', name, rules.kind, limit_of(resource), n_taken(name) - cooling, n_free(resource),
         n_waiting(name), cooling, resource.paused and 1 or 0,
-        resource.paused and said_of(resource, 'paused', resource.change.paused) or '',
+        resource.paused and said('paused', resource.change.paused) or '',
         resource.definition_name, changed_word(resource),
         resource.is_pool and table.concat(items_of(resource), ',') or '', reserved_text(resource),
         n_kept, first_kept and n_in_line_before(name, first_kept) + 1 or 0,
-        change_said(resource), draining})
+        change_said, draining})
     return true
 end
 
