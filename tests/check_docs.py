@@ -246,7 +246,7 @@ def table_after(mark):
 def check_keys():
     source = (srcdir / "src/redis/key_names.c").read_text()
     coded = re.findall(r'"(\w+)"', source.split("script_key_words")[1].split("};")[0])
-    documented = re.findall(r"^\* `(\w+)` \((?:hash|set|sorted set)\):", redis, re.M)
+    documented = re.findall(r"^\* `(\w+)` \((?:hash|set|sorted set|stream)\):", redis, re.M)
     require(coded and documented == coded, f"redis.md: keys {documented}, code has {coded}")
 
 

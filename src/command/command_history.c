@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/words.h"
-#include "command/past.h"
+#include "command/fleet_past.h"
 #include "command/remote.h"
 #include "conn/command_call.h"
 #include "conn/conn.h"

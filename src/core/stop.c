@@ -86,14 +86,10 @@ static void stop_begin(struct core *core, struct lease *lease, enum outcome why,
     }
 }
 
-/* If the job is being stopped, the next signal comes no later than `at`; and the lease is good until
- * `gone_by`. */
-static void hurry(struct core *core, struct lease *lease, nanoseconds at, nanoseconds gone_by)
+/* If the job is being stopped, the next signal comes no later than `at`. */
+static void hurry(struct core *core, struct lease *lease, nanoseconds at)
 {
     bool is_over = lease->state == LEASE_ENDED;
-    if (!is_over) {
-        lease->lease_timer->good_until = earlier(lease->lease_timer->good_until, gone_by);
-    }
     if (!is_over && at < (nanoseconds)lease->lease_timer->timer.major) {
         lease_timer_set(core, lease, at);
     }
@@ -107,7 +103,7 @@ void stop_resume(struct core *core, struct lease *lease, const struct saved_leas
     nanoseconds good_until =
         lease->database != 0 && is_lost ? core_fleet_deadline(core, lease->database) : 0;
     stop_set(core, lease, saved->stopping, at, effects);
-    lease->lease_timer->good_until = good_until != 0 ? good_until : NEVER;
+    lease_timer_note_good_until(lease, good_until != 0 ? good_until : NEVER);
     lease->lease_timer->hold_until = saved->hold_until;
     lease->lease_timer->reason = memory_string(saved->stop_reason);
 }
@@ -116,8 +112,9 @@ void stop_begin_by(struct core *core, struct lease *lease, enum outcome why, nan
     nanoseconds now, struct effects *effects)
 {
     nanoseconds kill_by = gone_by - timing_stop_margin(lease->attributes.kill_after) / 2;
+    lease_timer_note_good_until(lease, gone_by);
     stop_begin(core, lease, why, NULL, now, effects);
-    hurry(core, lease, kill_by > now ? kill_by : now, gone_by);
+    hurry(core, lease, kill_by > now ? kill_by : now);
 }
 
 static void stop_goes_on(

@@ -33,6 +33,12 @@ static struct lease_timer *lease_timer_get(struct lease *lease)
     return lease->lease_timer;
 }
 
+void lease_timer_note_good_until(struct lease *lease, nanoseconds good_until)
+{
+    struct lease_timer *lease_timer = lease_timer_get(lease);
+    lease_timer->good_until = earlier(lease_timer->good_until, good_until);
+}
+
 void lease_timer_set(struct core *core, struct lease *lease, nanoseconds at)
 {
     struct lease_timer *lease_timer = lease_timer_get(lease);

@@ -39,7 +39,6 @@ struct member {
     nanoseconds sent_until; /* the deadline that clients have */
     nanoseconds due_at; /* when its session has something to do by itself */
     bool is_touched; /* something has happened to it in this turn */
-    bool has_said_history; /* in the log, that none is kept */
 };
 
 struct fleet {
@@ -83,19 +82,6 @@ static void log_connected(struct member *member, const struct link_info *info)
         link_info_kind(info), link_info_version(info), info->address);
     if (info->warning[0]) {
         log_message_on(LOG_LEVEL_WARNING, &subject, "database %s: %s", member->name, info->warning);
-    }
-}
-
-/* Once: whoever wants it that way need not read it again. */
-static void log_history(struct member *member, const struct link_info *info)
-{
-    const struct database *settings = fleet_database(&member->server->databases, member->database);
-    if (info->lacks_history && settings->history > 0 && !member->has_said_history) {
-        const struct log_subject subject = subject_of(member, "notice");
-        member->has_said_history = true;
-        log_message_on(LOG_LEVEL_WARNING, &subject,
-            "database %s: its user needs +xadd and +xrange to keep leases that are over there",
-            member->name);
     }
 }
 
@@ -154,7 +140,6 @@ static void on_ready(void *context, const struct link_info *info)
     member->info = *info;
     member->state = MEMBER_READY;
     log_connected(member, info);
-    log_history(member, info);
     session_allow_history(member->session, !info->lacks_history);
     session_connected(member->session, clock_now());
     end_turn(member);

@@ -36,7 +36,7 @@ def answer(words, **changes):
     if words[0] == "INFO":
         return info(**changes)
     if words[0] == "EVAL":  # what the scripts may do: everything
-        return array("", "")
+        return array("", "", "")
     if words[0] == "CONFIG":
         return array()
     if words[0] == "FCALL":

@@ -128,6 +128,27 @@ def test_the_slot_moves_there_and_back(shared, fleets):
     fleet.go_in_turn()
 
 
+def test_what_has_ended_is_remembered(shared, fleets):
+    """Also where the keys have moved; and its key is one of those that must be there."""
+    fleet = fleets(shared, "past")
+    fleet.begins(shared.masters[0])
+    first, second = shared.masters[:2]
+    key = f"{{{fleet.prefix}}}:history"
+    fleet.go_in_turn()
+
+    def ended():
+        with contextlib.closing(Client(fleet.hosts[1].socket)) as client:
+            head, *lines, end = client.lines("history database=default")
+        assert head.startswith("ok ") and end == "end"
+        return [line.split(" ")[1].split("/")[-1] for line in lines]
+
+    before = until(ended)
+    shared.move(fleet.slot, first, second)
+    fleet.until(lambda: fleet.server_is(second))
+    assert second.do("EXISTS", key) == 1
+    assert until(ended)[:len(before)] == before
+
+
 def test_it_needs_to_be_asked_for(shared, hosts):
     host, = hosts("[lock a]\nscope = fleet\n", 1, redis_section(f"redis://{shared.masters[0].address}"))
     with contextlib.closing(Client(host.socket)) as client:

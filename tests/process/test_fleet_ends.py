@@ -1,15 +1,20 @@
 """`history database=D`: what has ended of late on all hosts, as their database remembers it."""
 
+import contextlib
+import os
 import re
+import signal
+import subprocess
 import time
 
 import pytest
 
 from daemon_help import event, keys, needs_root, status
 from fleet_help import clock, documented_rights, hosts, needs_redis, redis_section, redis_server  # noqa: F401
-from fleet_ops_help import RESOURCES, client_of, fleet, gets, queues, up
-from history_help import Entry
+from fleet_ops_help import RESOURCES, client_of, fleet, gets, gets_in_time, queues, up
+from history_help import Entry, history
 from lines import until
+from lost_help import asked_until
 
 pytestmark = needs_redis
 
@@ -300,3 +305,77 @@ def test_data_that_are_lost(pair, redis_server):  # noqa: F811
     assert client.request(f"release {lease}") == "ok"
     until(lambda: redis_server.members("leases") == [])
 
+
+def test_an_end_that_redis_hears_of_later(pair, redis_server):  # noqa: F811
+    """As soon as it is back, with all that its host knows."""
+    a, b = pair
+    client, other = client_of(a), client_of(b)
+    lease = gets(client, "acquire etl program=p")
+    gets(other, "acquire etl")
+    queued = queues(client, "acquire etl")
+    redis_server.stop()
+    for host in (a, b):
+        asked_until(host, lambda now: now.databases["default"]["state"] == "down")
+    assert client.request(f"release {lease} exit=5") == "ok"
+    assert client.request(f"cancel {queued}").startswith("ok")
+    redis_server.cont()
+    end_of(b, lease).has(how="released", exit="5", units="etl:0")
+    end_of(b, queued).has(how="cancelled", units="etl=1", held=None)
+
+
+def test_a_host_that_is_back_too_late(redis_server, hosts):  # noqa: F811
+    """Its own history says, too, that its lease ended at its deadline; and nobody shows two jobs in one unit."""
+    a, b = fleet(redis_server, hosts)
+    process = subprocess.Popen(["sleep", "600"])
+    try:
+        lease = gets(client_of(b), f"acquire door pid={process.pid}")
+        good_until = asked_until(b, lambda now: now.databases["default"].get("good_until")).databases["default"]
+        wall = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+        b.kill()
+        latest = int(good_until["good_until"]) / 1000 + 1.2 + wall  # it may have been renewed since
+    finally:
+        process.kill()
+        process.wait()
+    after = gets_in_time(client_of(a), "acquire door")
+    granted = time.time()
+    assert after and latest < granted
+    time.sleep(1)
+    b.start()
+    entry = end_of_own(b, lease)
+    assert int(entry["ended"]) / 1000 <= latest, entry
+    assert entry["unseen"] == "1" and int(entry["ended"]) / 1000 < granted
+    end_of(a, lease).has(how="deadline", units="door:0")
+
+
+def end_of_own(host, lease):
+    """In the host's own history."""
+    entry, = until(lambda: history(client_of(host), f"history lease={lease}"))
+    return entry
+
+
+def test_a_daemon_that_hung_past_the_deadline(redis_server, hosts):  # noqa: F811
+    a, b = fleet(redis_server, hosts, text=RESOURCES + "[lock warned]\nscope = fleet\non-lost = warn\n")
+    client = client_of(b)
+    lease = gets(client, "acquire warned")
+    os.kill(b.process.pid, signal.SIGSTOP)
+    try:
+        gets_in_time(client_of(a), "acquire warned")
+        granted = time.time()
+        time.sleep(0.5)
+    finally:
+        os.kill(b.process.pid, signal.SIGCONT)
+    entry = end_of_own(b, lease).has(how="deadline", unseen=None)
+    assert int(entry["ended"]) / 1000 < granted, (entry, granted)
+
+
+def test_what_a_repeated_call_has_written_twice(pair, redis_server):  # noqa: F811
+    a, b = pair
+    client = client_of(a)
+    lease = gets(client, "acquire etl")
+    assert client.request(f"release {lease}") == "ok"
+    end_of(b, lease)
+    with contextlib.closing(redis_server.client(decode_responses=False)) as raw:
+        (_, fields), = [entry for entry in raw.xrange("{berth}:history") if b"e" in entry[1]]
+        raw.xadd("{berth}:history", fields)
+    assert [one.lease[17:] for one in ends(b).entries] == [lease]
+    assert "more" not in ends(b, "limit=1").head

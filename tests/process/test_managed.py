@@ -60,7 +60,7 @@ def test_each_right_is_needed(managed, probe):
     """Or else it is one that Berth can do without. What is missing is named."""
     there = managed()
     instead = [["+fcall"], ["+function|load"], ["+evalsha"], ["+script|load"], ["+client|setname"], ["+select"],
-               ["+function|list"], ["+function|delete"]]
+               ["+function|list"], ["+function|delete"], ["+xadd"], ["+xrange"]]
     for right in documented_rights():
         if right == "-@all" or [right] in instead:
             continue
@@ -95,6 +95,7 @@ def test_a_right_that_is_taken_away(managed, probe):
 def test_what_can_be_done_without(managed, probe):
     there = managed()
     for without, lacks in ((["+fcall"], "functions"), (["+function|load"], "function-load"),
+                           (["+xadd"], "script-history"), (["+xrange"], "script-history"),
                            (["+client|setname"], "client-setname"), (["+evalsha", "+script|load"], None)):
         there.allow(without=without)
         link = probe(*there.options())
@@ -153,7 +154,7 @@ def without_info(peer, *, n):
         if words[0] == "INFO":
             peer.send(NO_INFO)
         elif words[0] == "EVAL":
-            peer.send(array("ERR no INFO", ""))
+            peer.send(array("ERR no INFO", "", ""))
         elif words[0] == "CONFIG":
             peer.send(array(words[2], {"maxmemory-policy": "noeviction"}.get(words[2], "0")))
         elif words[0] == "FCALL":

@@ -422,8 +422,8 @@ static struct entry_id id_of(const struct member *member)
     return id;
 }
 
-/* XADD KEY MAXLEN [~] N * FIELD VALUE...; where Redis removes about as many as are too many, this one removes all of
- * these. */
+/* XADD KEY MAXLEN [~] N * FIELD VALUE...; where Redis removes about as many as are too many, this
+ * one removes all of these. */
 static const char *xadd(const struct call *call)
 {
     struct value *value = call->value;

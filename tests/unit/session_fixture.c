@@ -1,3 +1,4 @@
+#include "base/memory.h"
 #include "redis/scripts.h"
 #include "session_world.h"
 
@@ -228,6 +229,14 @@ void wait_in_line(const char *name, const char *resource, const char *ticket)
 void end(const char *name)
 {
     core_end(core, lease(name), &client, now, &world_effects);
+    carry_out();
+}
+
+void end_saying(const char *name, const char *ending)
+{
+    struct lease *ended = lease(name);
+    core_end(core, ended, &client, now, &world_effects);
+    ended->ending = memory_string(ending);
     carry_out();
 }
 

@@ -114,6 +114,8 @@ void ask_and_send(const char *lease, const char *text);
 void hold(const char *lease, const char *resource, const char *token_and_slot);
 void wait_in_line(const char *lease, const char *resource, const char *ticket);
 void end(const char *lease);
+/* The database is to remember how. */
+void end_saying(const char *lease, const char *ending);
 void drain(bool draining);
 struct lease *lease(const char *name);
 /* "A granted s=0,1; A denied down; A lost lost; A stop lost; A place 3", since the last time. */

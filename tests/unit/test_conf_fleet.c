@@ -39,6 +39,7 @@ Test(conf_fleet, defaults)
     cr_expect_not(database->is_cluster);
     cr_expect_eq(database->ttl, 30 * SECOND);
     cr_expect_eq(database->failover_lag, 13 * SECOND);
+    cr_expect_eq(database->history, 10000);
     cr_expect_eq(database->generation, 0);
     cr_expect_eq(conf->definitions[0].database, 1);
     cr_expect_eq(conf->definitions[1].database, 0);
@@ -98,6 +99,7 @@ Test(conf_fleet, each_key_arrives)
                                   "url = sentinel://u@s1:1,\n  s2,\n\ts3/m/4\n"
                                   "ttl = 6\n"
                                   "failover-lag = 0\n"
+                                  "history = 1000000\n"
                                   "password-file = credential:redis.pw\n"
                                   "sentinel-password-file = /etc/pw\n"
                                   "sentinel-user = su\n"
@@ -115,6 +117,7 @@ Test(conf_fleet, each_key_arrives)
     cr_expect_eq(database->url.db, 4);
     cr_expect_eq(database->ttl, 6 * SECOND);
     cr_expect_eq(database->failover_lag, 0);
+    cr_expect_eq(database->history, 1000000);
     cr_expect_str_eq(database->password_file, "credential:redis.pw");
     cr_expect_str_eq(database->sentinel_password_file, "/etc/pw");
     cr_expect_str_eq(database->sentinel_user, "su");
@@ -267,6 +270,9 @@ static const struct text_and_errors sections[] = {
     {REDIS "failover-lag = 61m\n",
         "t.conf:3: [redis] failover-lag: \"61m\" is not a duration from 0s to 1h, such as 250ms, "
         "30s or 5m (a plain number is seconds)"},
+    {REDIS "history = 0\n", ""},
+    {REDIS "history = 1000001\n",
+        "t.conf:3: [redis] history: \"1000001\" is not a number from 0 to 1000000"},
     {REDIS "generation = 9007199254740992\n",
         "t.conf:3: [redis] generation: \"9007199254740992\" is not a number from 0 to "
         "9007199254740991"},

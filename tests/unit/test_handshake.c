@@ -393,7 +393,8 @@ Test(ready, a_server_that_refuses_writes)
         {"[ '' '' '' ]", NULL},
         {"[ '' 'OOM command not allowed when used memory > maxmemory.' '' ]",
             "it is at its maxmemory"},
-        {"[ '' 'MISCONF Redis is configured to save RDB snapshots' '' ]", "it cannot save its data"},
+        {"[ '' 'MISCONF Redis is configured to save RDB snapshots' '' ]",
+            "it cannot save its data"},
         {"[ '' 'NOREPLICAS Not enough good replicas to write.' '' ]", "it has too few replicas"},
         {"[ '' 'NOPERM this user has no permissions' '' ]", NULL},
     };

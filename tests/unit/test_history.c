@@ -4,6 +4,7 @@
 #include "scratch.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { RING_BYTES = 1 << 20 };
@@ -113,4 +114,49 @@ Test(history, no_look_is_longer_than_it_may_be)
     n_left = 60;
     cr_expect_eq(kept(&position, &n_left), 1);
     cr_expect_eq(n_left, 19);
+}
+
+/* ---- for the database of a lease ---- */
+
+static void expect_ending(const struct lease *lease, const char *expected)
+{
+    char *ending = history_ending(&history, lease);
+    cr_expect_str_eq(ending ? ending : "none", expected);
+    free(ending);
+}
+
+Test(history, how_a_lease_of_fleet_scope_has_ended)
+{
+    struct lease lease = ended(5);
+    lease.asked_at = 0;
+    lease.granted_at = 2000000;
+    lease.ended_at = 9000000;
+    history.told = (struct reported_exit){5, HISTORY_EXITED, 3};
+    taken(5);
+    over(&lease, "record");
+    expect_ending(&lease, "how=revoked waited=2 held=7 exit=3 by=4711 why=maintenance");
+    lease.id = 6;
+    lease.granted_at = 0;
+    lease.ended_why = OUTCOME_TIMEOUT;
+    expect_ending(&lease, "how=timeout waited=9");
+    lease.wants_now = true;
+    expect_ending(&lease, "none");
+    lease.ended_why = OUTCOME_OK;
+    expect_ending(&lease, "none");
+}
+
+Test(history, a_long_reason_is_cut)
+{
+    const struct lease lease = ended(5);
+    const struct actor by = {.is_known = true, .uid = 0};
+    char reason[257] = "";
+    for (size_t n = 250; n <= 256; n++) {
+        memset(reason, ' ', n);
+        history_note_revoker(&history, 5, &by, reason);
+        char *ending = history_ending(&history, &lease);
+        cr_expect(strlen(ending) <= 256 && strlen(ending) >= 254);
+        cr_expect_str_eq(ending + strlen(ending) - 3, "%20");
+        free(ending);
+        reason[n % 2] = 'x';
+    }
 }

@@ -238,6 +238,52 @@ Test(session_unreachable, leases_that_have_ended_are_not_listed)
     NO_CALL();
 }
 
+/* The next call releases so many, saying these, in any order. */
+static void expect_endings(size_t n, const char *const endings[])
+{
+    char call[1000];
+    snprintf(call, sizeof call, "%s", next_call());
+    size_t length = strlen("release");
+    cr_assert_eq(strncmp(call, "release", length), 0, "%s", call);
+    for (size_t i = 0; i < n; i++) {
+        cr_assert(strstr(call, endings[i]), "%s", call);
+        length += strlen(" 'z8") + strlen(endings[i]);
+    }
+    cr_assert_eq(strlen(call), length, "%s", call);
+}
+
+/* Its history hears how, before it drops them: of those that it may know. */
+Test(session_unreachable, how_leases_have_ended_is_told_before_the_listing_ends)
+{
+    hold("A", "s", "17 2");
+    hold("B", "s", "18 1");
+    hold("C", "s", "19 0");
+    end_saying("A", "how=released exit=3");
+    expect_endings(1, (const char *const[]){" how=released exit=3'"}); /* in flight */
+    end_saying("B", "how=gone");
+    break_link("gone");
+    end_saying("C", "how=released exit=4");
+    connect_link();
+    begin_hello("30000 '0' 0 1");
+    expect_endings(3,
+        (const char *const[]){" how=gone'", " how=released exit=3'", " how=released exit=4'"});
+    NO_CALL();
+    answer("ok -1 0");
+    CALL_ANSWERED("hello end ''", "ok -1 0 ''");
+    NO_CALL();
+}
+
+Test(session_unreachable, who_may_keep_no_history_says_nothing)
+{
+    hold("A", "s", "17 2");
+    session_allow_history(session, false);
+    end_saying("A", "how=released exit=3");
+    CALL("release $A");
+    break_link("gone");
+    connect_link();
+    CALL("hello begin 30000 11000 'this host' 17 5 30000 '' ''");
+}
+
 Test(session_unreachable, a_lease_that_ends_while_it_is_listed_is_given_back)
 {
     hold("A", "s", "17 2");

@@ -23,6 +23,10 @@ local function number_of_arguments(name)
     return n
 end
 
+need('+xadd', 'XADD', ARGV[1], '*', '1', '1')
+need('+xrange', 'XRANGE', ARGV[1], '-', '+')
+local of_history = table.concat(lacking, ' ')
+lacking = {}
 for _, name in ipairs(names) do
     local n = number_of_arguments(name)
     need('+' .. string.lower(name), name, ARGV[1], unpack(ones, 1, n))
@@ -33,12 +37,6 @@ end
 need('+publish &' .. prefix .. '*', 'PUBLISH', ARGV[2], '1')
 need('+ping', 'PING')
 need('+time', 'TIME')
-local needed = lacking
-lacking = {}
-need('+xadd', 'XADD', ARGV[1], '*', '1', '1')
-need('+xrange', 'XRANGE', ARGV[1], '-', '+')
-local of_history = table.concat(lacking, ' ')
-lacking = needed
 local info = redis.pcall('INFO', 'server')
 local cluster = redis.pcall('INFO', 'cluster')
 if type(cluster) == 'string' and string.find(cluster, 'cluster_enabled:1', 1, true) then
