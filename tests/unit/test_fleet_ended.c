@@ -82,7 +82,8 @@ static const char *shown(void)
         struct text out = TEXT_INIT;
         const struct ended_lease its = {.entry = &ended.entry, .lease = &ended.lease,
             .database = "d", .key = ended.key, .host = ended.host};
-        ended_line_write(&out, &its, core, &moment);
+        ended_line_write(&out, &its, wall_milliseconds(ended.entry.ended_at, &moment),
+            viewer_sees_ended(&viewer, core, &ended.lease, ended.entry.hiding));
         cr_assert_lt(out.length, sizeof line);
         memcpy(line, out.bytes, out.length);
         line[out.length] = '\0';
