@@ -1,4 +1,4 @@
-/* test_sight.c - what a user may see of past leases, by berthd's answer to `sees`; and what of a line
+/* What a user may see of past leases, and which entry of the ring was withdrawn meanwhile. */
  * everybody may see. */
 #include "history/sight.h"
 
