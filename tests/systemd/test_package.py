@@ -116,7 +116,8 @@ def test_removal(fresh):
 def test_purge(fresh):
     job = Job(fresh, "ship", user="alice").begins()
     fresh.run("dpkg", "--purge", "berth")
-    for path in ("/etc/berth", "/var/lib/berth", "/var/lib/berth-history", "/run/berth", "/usr/sbin/berthd", "/lib/systemd/system/berthd.service",
+    for path in ("/etc/berth", "/var/lib/berth", "/var/lib/berth-history", "/run/berth", "/usr/sbin/berthd",
+                 "/lib/systemd/system/berthd.service",
                  "/etc/systemd/system/multi-user.target.wants/berthd.service"):
         assert not fresh.outside(path).exists(), path
     assert fresh.try_("systemctl", "is-active", "berthd.service", "berthd.socket").stdout == "inactive\ninactive\n"
