@@ -1,5 +1,5 @@
-/* What a user may see of past leases, and which entry of the ring was withdrawn meanwhile. */
- * everybody may see. */
+/* test_sight.c - what a user may see of past leases, by berthd's answer to `sees`; and what of a
+ * line everybody may see. */
 #include "history/sight.h"
 
 #include "status/ended_line.h"
