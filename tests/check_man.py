@@ -267,7 +267,7 @@ def require_small_daemon(program, room, main, keys):
 def check_berth_web():
     if HAS_WEB:
         require_small_daemon("berth-web", "src/web/", "src/web/berth_web.c",
-                           set(re.findall(r'^    \{"(\w+)", KEY_', code["src/web/web_conf.c"], re.M)))
+                           set(re.findall(r'^    \{"(\w+)", set_', code["src/web/web_conf.c"], re.M)))
 
 
 def check_berth_history():
