@@ -240,7 +240,7 @@ def test_ended_well(shell, daemon):
         assert (code, err) == (0, "")
         return out
 
-    assert "no history" in said()
+    assert "nothing of that has ended" in said()
     shell.run("berth run nightly -- true")
     shell.run("berth run x -- false")
     assert said() == ""
