@@ -19,6 +19,7 @@ enum row_kind {
     ROW_ENDED = 1,
     ROW_GAP,
     ROW_SEEN, /* nothing was shown: up to then nothing is missing */
+    ROW_DID, /* what an operator did */
 };
 
 /* Times are milliseconds since 1970. Who reads rows borrows the strings until the next one. */
@@ -30,7 +31,7 @@ struct day_row {
     uint32_t uid;
     uint16_t hiding; /* struct history_entry */
     uint64_t lease;
-    const char *how;
+    const char *how; /* ROW_DID: the word of the request */
     const char *claims; /* "NAME COUNT,NAME COUNT" */
     const char *host; /* NULL: this one */
     const char *line; /* without LF */

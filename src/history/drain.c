@@ -19,6 +19,12 @@ static int64_t wall_of(nanoseconds instant)
 
 /* ---- rows ---- */
 
+static const char *without_lf(struct text *line)
+{
+    line->bytes[--line->length] = '\0';
+    return line->bytes;
+}
+
 static bool add_row(
     struct drain *drain, const struct history_entry *entry, const struct saved_lease *lease)
 {
@@ -32,7 +38,6 @@ static bool add_row(
         text_add_format(&drain->claims, "%s%s %u", i > 0 ? "," : "", claim->name, claim->count);
     }
     ended_line_write(&drain->line, &ended, (uint64_t)at, true);
-    drain->line.bytes[--drain->line.length] = '\0'; /* its LF */
     const struct day_row row = {
         .kind = ROW_ENDED,
         .ended = at,
@@ -43,7 +48,33 @@ static bool add_row(
         .lease = entry->lease,
         .how = entry->how,
         .claims = drain->claims.bytes,
-        .line = drain->line.bytes,
+        .line = without_lf(&drain->line),
+        .ring = drain->reader.id,
+        .serial = drain->reader.serial,
+    };
+    return days_add(drain->days, &row);
+}
+
+/* One about a lease is found by its id. */
+static bool add_did(
+    struct drain *drain, const struct history_entry *entry, const struct did *did)
+{
+    int64_t at = wall_of(entry->ended_at);
+    uint64_t lease;
+    bool is_of_lease = did->target && lease_id_parse(did->target, &lease);
+    drain->line.length = drain->claims.length = 0;
+    text_add(&drain->claims, did->resource ? did->resource : "");
+    text_add(&drain->claims, did->resource ? " 0" : "");
+    did_line_write(&drain->line, did, (uint64_t)at);
+    const struct day_row row = {
+        .kind = ROW_DID,
+        .ended = at,
+        .asked = at,
+        .uid = did->by.uid,
+        .lease = is_of_lease ? lease : 0,
+        .how = did->verb,
+        .claims = drain->claims.bytes,
+        .line = without_lf(&drain->line),
         .ring = drain->reader.id,
         .serial = drain->reader.serial,
     };
@@ -77,10 +108,11 @@ static bool add_missing(
             add_gap(drain, until, why, copy->n_overwritten, before));
 }
 
-void drain_note_seen(struct drain *drain)
+/* Until then nothing has come but what has been read. */
+static void note_seen(struct drain *drain, nanoseconds until)
 {
     const struct day_row seen = {.kind = ROW_SEEN,
-        .ended = wall_of(clock_now()),
+        .ended = wall_of(until),
         .claims = "",
         .how = "",
         .line = "",
@@ -91,7 +123,27 @@ void drain_note_seen(struct drain *drain)
     }
 }
 
+void drain_note_seen(struct drain *drain)
+{
+    note_seen(drain, clock_now());
+}
+
 /* ---- rings ---- */
+
+/* Of the first ring: if it still has all that was added since it was made, what is kept is complete
+ * from then on. Moves its reader. */
+static void note_begin(struct drain *drain)
+{
+    struct history_copy first;
+    struct history_reader *reader = &drain->reader;
+    bool is_whole = history_reader_next(reader, &first) == HISTORY_READ
+        ? first.serial == 1
+        : atomic_load_explicit(&reader->head->added, memory_order_relaxed) == 0;
+    history_reader_seek(reader, 0);
+    if (is_whole) {
+        note_seen(drain, (nanoseconds)reader->head->made_at);
+    }
+}
 
 /* What ended after the last look at an earlier ring is not in this one. False: it fails. */
 static bool note_other_ring(struct drain *drain, bool was_whole)
@@ -99,6 +151,9 @@ static bool note_other_ring(struct drain *drain, bool was_whole)
     const struct drained *before = &drain->days->added;
     int64_t boot = wall_of(0);
     bool is_boot = before->ended < boot;
+    if (before->ring == 0) {
+        note_begin(drain);
+    }
     if (before->ring == 0 || before->ring == drain->reader.id) {
         return true;
     }
@@ -155,15 +210,18 @@ static bool take_entry(struct drain *drain, const struct history_copy *copy)
     if (!history_entry_read(&entry, copy->bytes, copy->n)) {
         return true; /* another version's */
     }
-    entry.ended_at = entry.kind == HISTORY_ENDED ? entry.ended_at : clock_now();
+    entry.ended_at = entry.kind == HISTORY_TAKEN ? clock_now() : entry.ended_at;
     if (!add_missing(drain, copy, &entry)) {
         return false;
     }
     drain->is_first = drain->has_failed = false;
+    struct did did;
     struct saved_lease *lease = entry.kind == HISTORY_ENDED /* who takes it away, its end says */
         ? record_read(entry.record, entry.record_length)
         : NULL;
-    bool is_done = !lease || add_row(drain, &entry, lease);
+    bool is_done = lease         ? add_row(drain, &entry, lease)
+        : did_read(&did, &entry) ? add_did(drain, &entry, &did)
+                                 : true;
     record_free(lease);
     return is_done;
 }

@@ -168,7 +168,8 @@ void ended_line_write(
 static bool is_plain(const char *word)
 {
     static const char *const plain[] = {"units", "uid", "how", "code", "ended", "held", "waited",
-        "pid", "database", "login", "by", "by_login", "exit", "signal", "unseen", "host", "id"};
+        "pid", "database", "login", "by", "by_login", "exit", "signal", "unseen", "host", "id",
+        "at", "resource", "target", "old", "new"};
     size_t n = strcspn(word, "= ");
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
         if (strncmp(word, plain[i], n) == 0 && plain[i][n] == '\0') {
@@ -180,8 +181,8 @@ static bool is_plain(const char *word)
 
 size_t ended_line_plain(const char *line)
 {
-    const char *end = line + strcspn(line, " ");
-    while (*end == ' ' && (end - line == sizeof "ended" - 1 || is_plain(end + 1))) {
+    const char *first = line + strcspn(line, " "), *end = first;
+    while (*end == ' ' && (end == first || is_plain(end + 1))) {
         end += 1 + strcspn(end + 1, " ");
     }
     return (size_t)(end - line);

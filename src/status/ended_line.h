@@ -19,7 +19,8 @@ struct ended_lease {
  * details come last: viewer_sees_ended(). */
 void ended_line_write(
     struct text *out, const struct ended_lease *ended, uint64_t ended_at, bool with_details);
-/* How many bytes of such a line, without its LF, come before its details. */
+/* How many bytes of such a line, or of one of what an operator did, without its LF, come before its
+ * details. */
 size_t ended_line_plain(const char *line);
 
 /* Appends the line of what an operator did at `at`, milliseconds since 1970, LF included; it is

@@ -9,7 +9,7 @@ import pytest
 
 from conftest import BUILD
 from daemon_help import held
-from history_help import Entry
+from history_help import Did, Entry
 from lines import Client, DEADLINE
 from programs import serving, stop_well
 
@@ -90,7 +90,8 @@ class Past:
         self.entries = [Entry(line) for line in lines if line.startswith("ended ")]
         self.leases = [entry.lease for entry in self.entries]
         self.gaps = [dict(word.split("=") for word in line.split(" ")[1:]) for line in lines if line.startswith("gap ")]
-        assert len(self.entries) + len(self.gaps) == len(lines)
+        self.done = [Did(line) for line in lines if line.startswith("did ")]
+        assert len(self.entries) + len(self.gaps) + len(self.done) == len(lines)
         for gap in self.gaps:
             assert int(gap["from"]) <= int(gap["until"])
 

@@ -38,7 +38,8 @@ def past_as(place, uid, gids=()):
     """What that user is shown."""
     client = connect_as(place, uid, gids[-1] if gids else None, gids) if uid else place.client()
     try:
-        return [dict(entry) for entry in Past(client).entries]
+        past = Past(client)
+        return [dict(entry) for entry in past.entries + past.done]
     finally:
         place.clients.remove(client)
         client.close()
@@ -46,7 +47,7 @@ def past_as(place, uid, gids=()):
 
 def without_end(entries):
     """berthd computes the time of day for each answer."""
-    return [{key: value for key, value in entry.items() if key != "ended"} for entry in entries]
+    return [{key: value for key, value in entry.items() if key not in ("ended", "at")} for entry in entries]
 
 
 USERS = [(ANNA, ()), (BERT, ()), (BERT, (GROUP,)), (BERT, (7, VIEWING)), (CLEO, ()), (DORA, ()), (EMIL, ()), (0, ())]
@@ -63,6 +64,9 @@ def test_as_berthd_shows_it(keeper, berthd):
     for names in "open", "shut", "also", "t/x", "t/y", "lonely", "open shut", "shut t/x", "also shut", "open lonely":
         for client in anna, other:
             assert client.request("release " + held(client, f"acquire {names} {WORDS}")) == "ok"
+    for request in ("pause open", "pause shut", "resume open", "resume shut", "pause t/x", "pause lonely", "resume t/x",
+                    "drain"):
+        assert root.request(f"{request} reason=because").startswith("ok")
     seen = set()
     for config in (CONFIG + ALONE, CONFIG, CONFIG + ABOVE, CONFIG + ABOVE + f"admin-users = {DORA} {BERT}\n",
                    CONFIG.replace("[semaphore open]", "[semaphore open]\nshow-commands = owner"),
@@ -72,9 +76,10 @@ def test_as_berthd_shows_it(keeper, berthd):
         assert root.request("reload") == "ok"
         for uid, gids in USERS:
             ours, theirs = past_as(kept, uid, gids), past_as(daemon, uid, gids)
-            assert len(ours) == 20 and without_end(ours) == without_end(theirs), (uid, gids, config)
-            seen.add(tuple("program" in entry for entry in ours))
+            assert len(ours) >= 28 and without_end(ours) == without_end(theirs), (uid, gids, config)
+            seen.add(tuple("program" in entry or entry.get("reason") == "because" for entry in ours))
     assert len(seen) >= 10  # ways to see some of them
+    assert len({each[20:28] for each in seen}) >= 4
 
 
 @needs_root
