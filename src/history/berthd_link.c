@@ -10,6 +10,7 @@
 #define LONGEST_PAUSE (2 * NANOSECONDS_PER_SECOND)
 #define MOMENT (100 * NANOSECONDS_PER_MILLISECOND) /* in which berthd usually answers */
 #define PATIENCE (2 * NANOSECONDS_PER_SECOND)
+#define GLANCE (10 * NANOSECONDS_PER_MILLISECOND)
 #define RING_AGAIN (10 * NANOSECONDS_PER_SECOND)
 
 /* Each reason is said once, however often it is tried again. */
@@ -100,6 +101,18 @@ void berthd_link_look(struct berthd_link *link, nanoseconds now)
     } else if (!goes_on) {
         lose(link, "berthd has closed the connection", now);
     }
+}
+
+bool berthd_link_await_ring(struct berthd_link *link)
+{
+    nanoseconds now = clock_now();
+    struct pollfd answer = {.fd = link->connection.fd, .events = POLLIN};
+    bool is_awaited = !link->drain->reader.head && answer.fd >= 0 && !link->has_answered;
+    if (is_awaited) {
+        poll_until(&answer, 1, now + GLANCE);
+        berthd_link_look(link, now);
+    }
+    return is_awaited;
 }
 
 bool berthd_link_ask_sight(

@@ -63,6 +63,13 @@ static struct day *day_of(struct days *days, const char *date)
     return days->list[i];
 }
 
+static int64_t begin_of(const char *date)
+{
+    struct tm when = {0};
+    strptime(date, "%Y-%m-%d", &when);
+    return (int64_t)timegm(&when) * 1000;
+}
+
 /* Of a file that belongs to the day. */
 static void day_path(
     const struct days *days, const char *date, const char *suffix, char path[static PATH_MAX])
@@ -115,9 +122,7 @@ static void set_aside(struct days *days, struct day *day)
 {
     char path[PATH_MAX], log[PATH_MAX], to[PATH_MAX + 32];
     struct text line = TEXT_INIT;
-    struct tm when = {0};
-    strptime(day->date, "%Y-%m-%d", &when);
-    int64_t begin = (int64_t)timegm(&when) * 1000, end = begin + DAY_MILLISECONDS - 1;
+    int64_t begin = begin_of(day->date), end = begin + DAY_MILLISECONDS - 1;
     int64_t now = (int64_t)milliseconds(clock_wall_now());
     struct day_row gap = gap_row(&line, begin, now > begin && now < end ? now : end, "damaged", 0);
     day_path(days, day->date, "", path);
@@ -240,6 +245,27 @@ bool days_commit(struct days *days)
     return true;
 }
 
+/* With a transaction. A new file that follows others is complete from its day's begin on, also when
+ * those have gone. */
+static enum day_result begin_day(const struct days *days, struct day *day)
+{
+    struct day_row newest = {0};
+    int64_t oldest;
+    const struct day_row seen = {.kind = ROW_SEEN,
+        .ended = begin_of(day->date),
+        .claims = "",
+        .how = "",
+        .line = "",
+        .ring = days->added.ring,
+        .serial = days->added.serial};
+    enum day_result result = day_begin(&day->file);
+    if (result != DAY_DONE || !days_before(days, day->date)) {
+        return result;
+    }
+    result = day_bounds(&day->file, &newest, &oldest);
+    return result == DAY_DONE && newest.number == 0 ? day_add(&day->file, &seen) : result;
+}
+
 /* The day of that time, with a transaction; NULL: it fails. */
 static struct day *enter(struct days *days, int64_t ended)
 {
@@ -257,7 +283,7 @@ static struct day *enter(struct days *days, int64_t ended)
     }
     struct day *day = day_of(days, date);
     struct day_file *file = days_use(days, day);
-    if (!file || day_begin(file) != DAY_DONE) {
+    if (!file || begin_day(days, day) != DAY_DONE) {
         fail(days, date, day->file.why);
         day_close(&day->file);
         return NULL;

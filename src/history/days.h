@@ -54,7 +54,8 @@ struct day *days_from(const struct days *days, const char *date);
 struct day *days_before(const struct days *days, const char *date);
 /* Its file, opened; NULL: it cannot be now. A damaged one is set aside. */
 struct day_file *days_use(struct days *days, struct day *day);
-/* Since when there are rows, in milliseconds since 1970; 0: there are none. */
+/* From when on nothing is missing but what gaps say, in milliseconds since 1970; 0: there is
+ * nothing. */
 int64_t days_since(struct days *days);
 
 void date_of(int64_t ended, char out[static DATE_SIZE]);

@@ -102,12 +102,14 @@ static void begin_question(struct visitor *visitor, const struct request *reques
     visitor->active_at = clock_now();
 }
 
-/* What has just ended is to be in the answer; while much ends, what there is time for. */
+/* What has just ended is to be in the answer; while much ends, or berthd is slow, what there is
+ * time for. */
 static void drain_first(struct visitor *visitor, nanoseconds now)
 {
     struct visitors *visitors = visitor->visitors;
-    visitor->is_draining =
-        drain_step(visitors->drain) == DRAIN_MORE && now < visitor->active_at + DRAIN_FOR;
+    bool has_more =
+        berthd_link_await_ring(visitors->link) || drain_step(visitors->drain) == DRAIN_MORE;
+    visitor->is_draining = has_more && now < visitor->active_at + DRAIN_FOR;
     if (!visitor->is_draining) {
         look_at_rights(visitor, now);
         question_begin(visitor->question, visitors->days);

@@ -9,7 +9,7 @@ import pytest
 
 from daemon_help import code, keys, stopped
 from fleet_help import Clock
-from history_help import history
+from history_help import done, history
 from keeper_help import Keeper, ended, needs_history, wall_now
 from lines import until
 
@@ -128,6 +128,80 @@ def test_an_entry_that_is_withdrawn(keeper, daemon, client):
     assert kept.past().leases == [first, third]
 
 
+def test_what_operators_did(keeper, daemon, client):
+    """As berthd says it, whatever is asked for."""
+    kept = keeper()
+    lease = daemon.client().request("acquire s").split(" ")[1]
+    for request in ("limit s 2 reason=too%20much", f"drop {lease}", "drain reason=disk", "undrain", "pause t/1"):
+        assert client.request(request).startswith("ok"), request
+    me = os.geteuid()
+    for keys_asked in ("", " s", " t/*", " s deploy", " no*", f" lease={lease}", f" user={me}", " user=77777",
+                       " limit=2", " limit=2 s", " since=0", " until=0", " until=60000"):
+        request = f"history{keys_asked}"
+        ours, theirs = kept.past(request), done(client, request)
+        assert len(ours.done) == len(theirs), request
+        assert ours.leases == [each.lease for each in history(client, request)]
+        for mine, its in zip(ours.done, theirs, strict=True):
+            assert abs(int(mine.pop("at")) - int(its.pop("at"))) <= 1 and mine == its and mine.verb == its.verb
+    ours = kept.past()
+    assert [each.verb for each in ours.done] == ["limit", "drop", "drain", "undrain", "pause"]
+    assert [line.split(" ")[0] for line in ours.lines] == ["did", "did", "ended", "did", "did", "did"]
+    kept.kill()
+    kept.start()
+    assert kept.past().lines == ours.lines
+
+
+# ---- from when on it is complete ----
+
+
+def test_since_the_ring_was_made(keeper, daemon, client):
+    """Unless some of what it had is gone."""
+    since = keys(client.lines("history")[0].split(" "))["since"]
+    first = ended(client)
+    kept = keeper()
+    past = kept.past()
+    assert past.leases == [first] and abs(int(past.head["since"]) - int(since)) <= 1
+    assert int(since) < int(past.entries[0]["ended"])
+    ended(client)
+    kept.kill()
+    kept.start()
+    assert kept.past().head["since"] == past.head["since"]
+
+
+def test_since_an_empty_ring_was_made(keeper, daemon, client):
+    since = keys(client.lines("history")[0].split(" "))["since"]
+    assert abs(int(keeper().past().head["since"]) - int(since)) <= 1
+
+
+def test_since_the_oldest_day_that_is_kept(keeper, daemon, client, directory):
+    clock = Clock(directory / "clock")
+    kept = keeper("keep = 1d\n", before=["env", *(f"{name}={value}" for name, value in clock.environ.items())])
+    leases = []
+    for days in range(4):
+        clock.show(days * 86400 * 1000000, 0)
+        leases.append(ended(client))
+        until(lambda: leases[-1] in kept.past().leases)
+    kept.kill()
+    kept.start()
+    past = kept.past()
+    assert past.leases == leases[2:] and past.gaps == []
+    assert int(past.head["since"]) == int(past.entries[0]["ended"]) // 86400000 * 86400000
+
+
+def test_an_answer_waits_for_the_ring(keeper, daemon, client):
+    """Of a berthd that is slow to pass it; others are answered meanwhile. Not for ever."""
+    first = ended(client)
+    with stopped(daemon):
+        kept = keeper()
+        begun = time.monotonic()
+        assert kept.past().lines == []
+        assert 0.9 < time.monotonic() - begun < 2
+        slow = kept.client()
+        slow.send("history\n")
+        assert kept.client().request("hello").startswith("ok proto=1 ")
+    assert slow.line().startswith("ok now=") and slow.line().startswith(f"ended {first} ") and slow.line() == "end"
+
+
 # ---- gaps ----
 
 
@@ -182,13 +256,14 @@ def test_a_reboot(keeper, daemon, client, stops):
     boot = wall_now() - round(time.clock_gettime(time.CLOCK_BOOTTIME) * 1000)
     with kept.database() as database:
         database.execute("UPDATE ended SET ended = ? + number, asked = 0", [boot - 3600000])
+        newest, = database.execute("SELECT max(ended) FROM ended").fetchone()
     daemon.start()
     second = ended(daemon.client())
     kept.start()
     past = until(lambda: (found := kept.past()).leases == [first, second] and found)
     gap, = past.gaps
     assert gap["why"] == "reboot" and abs(int(gap["until"]) - boot) < 1000
-    assert int(gap["from"]) == boot - 3600000 + (2 if stops else 1)
+    assert int(gap["from"]) == newest
     kept.kill()
     kept.start()
     assert kept.past().lines == past.lines
@@ -242,9 +317,10 @@ def test_one_damaged_row_hides_itself(keeper, daemon, client):
     assert kept.past().leases == leases
     kept.kill()
     with kept.database() as database:
-        database.execute("UPDATE line SET line = replace(line, 'uid=', 'uid=1') WHERE number = 4")
-        database.execute("UPDATE ended SET uid = 7 WHERE number = 6")
-        database.execute("DELETE FROM line WHERE number = 9")
+        first, = database.execute("SELECT min(number) FROM ended WHERE kind = 1").fetchone()
+        for change, i in (("UPDATE line SET line = replace(line, 'uid=', 'uid=1')", 3),
+                          ("UPDATE ended SET uid = 7", 5), ("DELETE FROM line", 8)):
+            database.execute(f"{change} WHERE number = ?", [first + i])
     kept.start()
     past = kept.past()
     assert past.leases == [lease for i, lease in enumerate(leases, 1) if i not in (4, 6, 9)]
