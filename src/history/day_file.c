@@ -21,7 +21,7 @@ static const char SCHEMA[] =
     "CREATE TABLE ended (number INTEGER PRIMARY KEY, kind INTEGER NOT NULL,"
     "  ended INTEGER NOT NULL, asked INTEGER NOT NULL, uid INTEGER NOT NULL,"
     "  lease INTEGER NOT NULL, hiding INTEGER NOT NULL, claims TEXT NOT NULL,"
-    "  granted INTEGER NOT NULL, how TEXT NOT NULL, host TEXT,"
+    "  granted INTEGER NOT NULL, database TEXT, how TEXT NOT NULL, host TEXT,"
     "  ring INTEGER NOT NULL, serial INTEGER NOT NULL);"
     "CREATE TABLE line (number INTEGER PRIMARY KEY, sum INTEGER NOT NULL, line TEXT NOT NULL);"
     "PRAGMA application_id = 1651663976;" /* "brdh" */
@@ -30,7 +30,7 @@ static const char SCHEMA[] =
 _Static_assert(SCHEMA_VERSION == 1, "as in SCHEMA");
 
 #define SCAN                                                                                       \
-    "SELECT number, kind, ended, asked, uid, lease, hiding, claims FROM ended"                     \
+    "SELECT number, kind, ended, asked, uid, lease, hiding, claims, granted, database FROM ended"  \
     " WHERE number > ?1 AND number <= ?2 AND ended >= ?3 AND asked < ?4 AND (kind = 2 OR"          \
     " (kind <> 3 AND (?5 < 0 OR uid = ?5) AND (?6 = 0 OR lease = ?6) AND"                          \
     " (?7 = 0 OR is_asked(?8, claims)))) ORDER BY number"
@@ -38,7 +38,8 @@ _Static_assert(ROW_GAP == 2 && ROW_SEEN == 3, "as in SCAN");
 
 static const char *const STATEMENTS[N_DAY_STATEMENTS] = {
     [DAY_ADD] = "INSERT INTO ended (kind, ended, asked, uid, lease, hiding, granted, ring, serial,"
-                " claims, how, host) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                " claims, how, host, database)"
+                " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     [DAY_ADD_LINE] = "INSERT OR REPLACE INTO line (number, sum, line) VALUES (?1, ?2, ?3)",
     [DAY_TAKE_BACK] = "DELETE FROM ended WHERE number > (SELECT max(number) - 1000 FROM ended)"
                       " AND ring = ?1 AND serial = ?2 AND kind = 1",
@@ -229,6 +230,7 @@ enum day_result day_add(struct day_file *file, const struct day_row *row)
     bind_text(add, N_NUMBERS + 1, row->claims);
     bind_text(add, N_NUMBERS + 2, row->how);
     bind_text(add, N_NUMBERS + 3, row->host);
+    bind_text(add, N_NUMBERS + 4, row->database);
     enum day_result result = run(file, add);
     if (result == DAY_DONE) {
         const int64_t of_line[] = {sqlite3_last_insert_rowid(file->database), sum_of(row)};
@@ -287,6 +289,8 @@ enum day_result day_next(struct day_file *file, struct day_row *row, bool *has_r
             .lease = (uint64_t)sqlite3_column_int64(scanned, 5),
             .hiding = (uint16_t)sqlite3_column_int(scanned, 6),
             .claims = claims ? claims : "",
+            .granted = sqlite3_column_int64(scanned, 8),
+            .database = (const char *)sqlite3_column_text(scanned, 9),
         };
     }
     return result;

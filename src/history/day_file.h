@@ -34,6 +34,7 @@ struct day_row {
     const char *how; /* ROW_DID: the word of the request */
     const char *claims; /* "NAME COUNT,NAME COUNT" */
     const char *host; /* NULL: this one */
+    const char *database; /* of fleet scope: its name; else NULL */
     const char *line; /* without LF */
     uint64_t ring, serial; /* up to there the ring has been read */
 };

@@ -47,6 +47,7 @@ static bool add_row(
         .hiding = entry->hiding,
         .lease = entry->lease,
         .how = entry->how,
+        .database = ended.database,
         .claims = drain->claims.bytes,
         .line = without_lf(&drain->line),
         .ring = drain->reader.id,

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/pattern.h"
 #include "status/ended_line.h"
 
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 enum {
     ROWS_AT_ONCE = 8192, /* looked at in a piece */
     MAX_LOST = 1000, /* rows that cannot be read: then the rest of the day is given up */
+    MAX_SUMS = 4096, /* resources and users: then instances are counted as their template's */
 };
 
 /* ---- what is asked ---- */
@@ -33,8 +35,8 @@ void question_begin(struct question *question, struct days *days)
     question->at = question->found = question->end;
 }
 
-struct question *question_new(
-    const struct request *request, uint32_t uid, int64_t now, const char **wrongp)
+struct question *question_new(const struct request *request, bool wants_figures, uint32_t uid,
+    int64_t now, const char **wrongp)
 {
     const char *const *keys = request->keys;
     const char *user = keys[KEY_INDEX_user], *lease = keys[KEY_INDEX_lease];
@@ -44,6 +46,7 @@ struct question *question_new(
         : !take_number(user, UINT32_MAX, &of_user)                   ? "user"
         : !take_number(keys[KEY_INDEX_limit], UINT32_MAX, &limit)    ? "limit"
         : lease && !lease_id_parse(lease, &of_lease)                 ? "lease"
+        : limit > 0 && wants_figures                                 ? "limit"
                                                                      : NULL;
     if (*wrongp) {
         return NULL;
@@ -58,6 +61,7 @@ struct question *question_new(
             .lease = of_lease,
             .n_names = request->n_arguments},
         .limit = limit,
+        .wants_figures = wants_figures,
         .names = memory_resize(NULL, request->n_arguments + 1, sizeof(char *)),
         .uid = uid,
         .stage = limit > 0 ? QUESTION_BACK : QUESTION_HEAD,
@@ -77,6 +81,7 @@ void question_free(struct question *question)
     }
     if (question) {
         free(question->names);
+        sums_deinit(&question->sums);
     }
     free(question);
 }
@@ -178,6 +183,54 @@ static void add_line(struct question *question, struct day_file *file, const str
     question->last_ended = row->ended;
 }
 
+/* Users name instances as they like. */
+static void name_its_template(char *name)
+{
+    char *slash = strrchr(name, '/');
+    if (slash && slash[1]) {
+        strcpy(slash + 1, "*");
+    }
+}
+
+static void count_figures(
+    struct question *question, const struct day_row *row, struct text *out)
+{
+    int64_t granted = row->granted > 0 ? row->granted : row->ended;
+    struct sums_claim claims[MAX_RESOURCES_PER_LEASE];
+    size_t n = 0;
+    if (row->kind != ROW_ENDED) {
+        return;
+    }
+    if (row->asked > granted || granted > row->ended) {
+        question->n_lost++; /* nobody has written that */
+        return;
+    }
+    add_gap_of_lost(question, row->ended, out);
+    question->last_ended = row->ended;
+    char *copy = memory_string(row->claims), *next = copy;
+    for (char *claim; n < MAX_RESOURCES_PER_LEASE && (claim = strsep(&next, ",")) != NULL;) {
+        char *name = strsep(&claim, " ");
+        struct optional units = {claim, 0};
+        units.is_given = claim && number_parse(claim, UINT32_MAX, &units.number);
+        if (patterns_match(question->names, question->filter.n_names, name)) {
+            if (question->sums.rows.n >= MAX_SUMS) {
+                name_its_template(name);
+            }
+            claims[n++] = (struct sums_claim){name, units};
+        }
+    }
+    const struct sums_entry entry = {
+        .kind = row->granted > 0 ? SUMS_LEASE : SUMS_REFUSED,
+        .uid = row->uid,
+        .ended = (uint64_t)row->ended,
+        .waited = (uint64_t)(granted - row->asked),
+        .held = (uint64_t)(row->ended - granted),
+        .database = row->database,
+    };
+    sums_add(&question->sums, &entry, claims, n);
+    free(copy);
+}
+
 /* Where a scan fails, rows are looked at one by one, until one can be read again: only the damaged
  * ones are left out. False: that was the end. */
 static bool step(struct question *question, struct days *days, const struct sight *sight,
@@ -200,6 +253,8 @@ static bool step(struct question *question, struct days *days, const struct sigh
         at = is_back ? row.number - 1 : row.number;
         if (is_back) {
             count_row(question, &row);
+        } else if (question->wants_figures && row.kind != ROW_GAP) {
+            count_figures(question, &row, out);
         } else {
             add_line(question, file, sight, &row, out);
         }
@@ -216,9 +271,12 @@ static bool step(struct question *question, struct days *days, const struct sigh
 
 static void add_head(struct question *question, struct days *days, struct text *out)
 {
-    int64_t since = days_since(days);
+    int64_t since = days_since(days), now = (int64_t)milliseconds(clock_wall_now());
+    const struct day_filter *filter = &question->filter;
+    question->sums.from = (uint64_t)(since > filter->since ? since : filter->since);
+    question->sums.to = (uint64_t)(now < filter->until ? now : filter->until);
     text_add(out, "ok");
-    text_add_number_key(out, "now", milliseconds(clock_wall_now()));
+    text_add_number_key(out, "now", (uint64_t)now);
     if (since > 0) {
         text_add_number_key(out, "since", (uint64_t)since);
     }
@@ -242,13 +300,17 @@ bool question_go_on(struct question *question, struct days *days, const struct s
         add_head(question, days, out);
         return true;
     }
-    if (step(question, days, sight, out, enough)) {
+    if (question->stage != QUESTION_FIGURES && step(question, days, sight, out, enough)) {
         return true;
     }
     if (question->stage == QUESTION_BACK) {
         question->stage = QUESTION_HEAD;
         return true;
     }
-    text_add(out, "end\n");
-    return false;
+    question->stage = QUESTION_FIGURES;
+    do {
+        sums_write_some(&question->sums, &question->cursor, out);
+    } while (question->cursor != 0 && out->length < enough);
+    text_add(out, question->cursor == 0 ? "end\n" : "");
+    return question->cursor != 0;
 }

@@ -90,11 +90,12 @@ static void look_at_rights(struct visitor *visitor, nanoseconds now)
     text_deinit(&groups);
 }
 
-static void begin_question(struct visitor *visitor, const struct request *request)
+static void begin_question(
+    struct visitor *visitor, const struct request *request, bool wants_figures)
 {
     const char *wrong;
-    visitor->question = question_new(
-        request, visitor->uid, (int64_t)milliseconds(clock_wall_now()), &wrong);
+    visitor->question = question_new(request, wants_figures, visitor->uid,
+        (int64_t)milliseconds(clock_wall_now()), &wrong);
     if (!visitor->question) {
         answer_error(&visitor->out, CODE_BAD_VALUE, wrong);
     }
@@ -118,19 +119,30 @@ static void drain_first(struct visitor *visitor, nanoseconds now)
 
 static void take_line(struct visitor *visitor, char *line, size_t length)
 {
+    static const char figures[] = "stats"; /* is not for berthd, and has the keys of `history` */
     struct request request;
     const char *detail;
+    struct text history = TEXT_INIT;
+    bool wants_figures = strcspn(line, " ") == strlen(figures) &&
+        strncmp(line, figures, strlen(figures)) == 0;
+    if (wants_figures) {
+        text_add(&history, command_table[COMMAND_history].word);
+        text_add_bytes(&history, line + strlen(figures), length - strlen(figures));
+        line = history.bytes;
+        length = history.length;
+    }
     enum code code = request_parse(line, length, &request, &detail);
     if (code != CODE_NONE) {
         answer_error(&visitor->out, code, detail);
     } else if (request.command == COMMAND_history) {
-        begin_question(visitor, &request);
+        begin_question(visitor, &request, wants_figures);
     } else if (request.command == COMMAND_hello) {
         text_add_format(&visitor->out, "ok proto=%d version=%s pid=%d\n", PROTOCOL_VERSION,
             PACKAGE_VERSION, (int)getpid());
     } else {
         answer_error_saying(&visitor->out, CODE_UNKNOWN_COMMAND, "berthd answers that");
     }
+    text_deinit(&history);
 }
 
 /* Lines one after the other, as answers are ready. */
