@@ -10,7 +10,8 @@ import re
 import shlex
 
 PROGRAMS = (
-    "berthd", "berth", "berthctl", "berth-web", "tests/process/witness_job", "tests/process/link_probe", "tests/sim/redis_probe",
+    "berthd", "berth", "berthctl", "berth-web", "berth-history",
+    "tests/process/witness_job", "tests/process/link_probe", "tests/sim/redis_probe",
     *(f"tests/process/{name}_shim.so" for name in ("alloc", "clock", "disk", "names")))
 
 
