@@ -1,6 +1,7 @@
 """berth-history's figures are those of its entries, and are for everybody."""
 
 import collections
+import json
 import os
 
 import pytest
@@ -178,3 +179,29 @@ def test_many_instances(kept, daemon, client):
     assert len(figures) == MAX_SUMS + 1 and gaps == []
     assert sum(row["leases"] for (name, *_), row in figures.items() if name != "*") == n
     assert figures["*", os.geteuid(), None]["leases"] == n
+
+
+def test_berthctl_shows_the_same(kept, daemon, client, berthctl):
+    """As of the entries of berthd, if berth-history is not there."""
+    for names in "s", "s:2 deploy", "t/1":
+        ended(client, names)
+    assert client.request("limit s 3 reason=x").startswith("ok")
+    held(client, "acquire deploy")
+
+    def shown(*args):
+        done = berthctl(*args, "--json")
+        assert done.returncode == 0 and done.stderr == ""
+        return json.loads(done.stdout)
+
+    def figures():
+        whole = shown("stats")
+        rows = [*whole["resources"], *whole["users"], *(row for each in whole["resources"] for row in each["users"])]
+        keys_compared = "name", "uid", "leases", "refused", "waited_ms", "held_ms"
+        return [{key: row.get(key) for key in keys_compared} for row in rows]
+
+    ours, past = figures(), shown("history")
+    kept.stop()
+    assert ours == figures() and len(ours) == 7
+    theirs = shown("history")
+    assert [each["lease"] for each in past["leases"]] == [each["lease"] for each in theirs["leases"]]
+    assert [each["verb"] for each in past["actions"]] == [each["verb"] for each in theirs["actions"]] == ["limit"]
