@@ -137,9 +137,10 @@ static void note_begin(struct drain *drain)
 {
     struct history_copy first;
     struct history_reader *reader = &drain->reader;
-    bool is_whole = history_reader_next(reader, &first) == HISTORY_READ
-        ? first.serial == 1
-        : atomic_load_explicit(&reader->head->added, memory_order_relaxed) == 0;
+    enum history_read read = history_reader_next(reader, &first);
+    bool is_empty = read == HISTORY_UP_TO_DATE &&
+        atomic_load_explicit(&reader->head->added, memory_order_relaxed) == 0;
+    bool is_whole = is_empty || (read == HISTORY_READ && first.serial == 1);
     history_reader_seek(reader, 0);
     if (is_whole) {
         note_seen(drain, (nanoseconds)reader->head->made_at);

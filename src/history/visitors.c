@@ -111,8 +111,10 @@ static void drain_first(struct visitor *visitor, nanoseconds now)
     bool has_more =
         berthd_link_await_ring(visitors->link) || drain_step(visitors->drain) == DRAIN_MORE;
     visitor->is_draining = has_more && now < visitor->active_at + DRAIN_FOR;
-    if (!visitor->is_draining) {
+    if (!visitor->is_draining && !visitor->question->wants_figures) {
         look_at_rights(visitor, now);
+    }
+    if (!visitor->is_draining) {
         question_begin(visitor->question, visitors->days);
     }
 }

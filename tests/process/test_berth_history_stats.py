@@ -3,10 +3,11 @@
 import collections
 import json
 import os
+import time
 
 import pytest
 
-from daemon_help import code, connect_as, event, held, keys, needs_root
+from daemon_help import code, connect_as, event, held, keys, needs_root, stopped
 from history_help import Entry
 from keeper_help import Keeper, ended, needs_history
 from lines import until
@@ -163,6 +164,10 @@ def test_they_are_for_everybody(kept, daemon):
         ended(connect_as(daemon, uid) if uid else daemon.client(), "deploy", reason="secret")
     shown = [stats(connect_as(kept, uid) if uid else kept.client())[1] for uid in (ANNA, BERT, 0)]
     assert shown[0] == shown[1] == shown[2] and {("deploy", ANNA, None), ("*", 0, None)} < set(shown[0])
+    with stopped(daemon):  # which need not say what they see
+        begun = time.monotonic()
+        assert stats(connect_as(kept, BERT))[1] == shown[0]
+        assert time.monotonic() - begun < 1
 
 
 def test_many_instances(kept, daemon, client):
