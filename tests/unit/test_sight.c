@@ -109,7 +109,7 @@ Test(sight, what_everybody_may_see_of_a_line)
     char line[400];
     expect_plain(plain, plain);
     const char *const details[] = {
-        "holder=me", "program=make", "reason=x", "why=y", "cgroup=/a", "args=b", "unit=x", "new"};
+        "holder=me", "program=make", "reason=x", "why=y", "cgroup=/a", "args=b", "unit=x", "never"};
     for (size_t i = 0; i < sizeof details / sizeof details[0]; i++) {
         snprintf(line, sizeof line, "%s %s uid=7", plain, details[i]);
         expect_plain(line, plain);
