@@ -32,10 +32,8 @@ static void log_taken(const struct call *call, const struct lease *lease, const 
 static void note_taken(const struct call *call, const struct lease *lease, const char *event)
 {
     const struct actor by = call_operator(call).by;
-    char id[LEASE_ID_SIZE];
-    lease_id_format(id, lease->id);
     log_taken(call, lease, event);
-    call_record_did(call, lease->claims[0].resource->name, id);
+    call_record_did(call, lease, NULL);
     history_note_revoker(call->server->history, lease->id, &by, reason_of(call));
 }
 

@@ -39,6 +39,7 @@ static void move_here(struct call *call, struct lease *lease)
         ledger_commit(&server->ledger);
     }
     if (has_numbers && !lease->is_unwritten) {
+        call_record_did(call, lease, call->request->arguments[1]);
         call_ok(call);
     } else {
         call_refuse(call, CODE_NO_SPACE, NULL);
@@ -60,7 +61,7 @@ static void move_lease(struct call *call, struct lease *lease)
         return;
     }
     if (lease->database != 0) {
-        log_taken(call, lease, "moved");
+        log_taken(call, lease, "move"); /* whether its database moves it is not known yet */
         remote_move_own(call, lease);
     } else {
         move_here(call, lease);

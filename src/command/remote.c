@@ -243,14 +243,14 @@ static void log_asked(const struct call *call, const char *word, const char *key
     const char *reason = call->request->keys[KEY_INDEX_reason];
     struct log_subject subject = {
         .event = word[0] == 'r' ? "revoked" : "dropped", .asker = call_operator(call)};
-    subject.event = word[0] == 'm' ? "moved" : subject.event;
+    subject.event = word[0] == 'm' ? "move" : subject.event;
     log_escape(subject.lease, sizeof subject.lease, key);
     log_message_on(LOG_LEVEL_INFO, &subject, "%s %s (of another host): asked by %s%s%s", word, key,
         log_subject_asker(&subject.asker).text, reason ? ": " : "", reason ? reason : "");
 }
 
 /* `database`: the first one to be asked. */
-static void ask_about(struct call *call, const char *key, uint8_t database)
+static struct remote *ask_about(struct call *call, const char *key, uint8_t database)
 {
     const struct request *request = call->request;
     const char *word = command_table[request->command].word;
@@ -260,7 +260,7 @@ static void ask_about(struct call *call, const char *key, uint8_t database)
     actor_format(by, &by_whom);
     remote_encode(reason, request->keys[KEY_INDEX_reason]);
     const char *const words[] = {word, key, where, reason, by};
-    remote_ask(call, database, 5, words, taking_done);
+    return remote_ask(call, database, 5, words, taking_done);
 }
 
 void remote_take(struct call *call)
@@ -284,7 +284,8 @@ void remote_move_own(struct call *call, const struct lease *lease)
     char key[SESSION_ID_SIZE + LEASE_ID_SIZE], id[LEASE_ID_SIZE];
     lease_id_format(id, lease->id);
     snprintf(key, sizeof key, "%s/%s", fleet_session_id(call->server->fleet, lease->database), id);
-    ask_about(call, key, lease->database);
+    const struct remote *remote = ask_about(call, key, lease->database);
+    request_log_is_about(remote->log, id, lease->claims[0].resource->name);
 }
 
 /* ---- release ---- */

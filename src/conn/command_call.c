@@ -64,12 +64,15 @@ struct request_log *call_log(const struct call *call, uint8_t database)
     return request_log_new(request, &asked, call->server->history);
 }
 
-void call_record_did(const struct call *call, const char *resource, const char *lease)
+void call_record_did(const struct call *call, const struct lease *lease, const char *new)
 {
+    char id[LEASE_ID_SIZE];
+    lease_id_format(id, lease->id);
     const struct did did = {
         .verb = command_table[call->request->command].word,
-        .resource = resource,
-        .target = lease,
+        .resource = lease->claims[0].resource->name,
+        .target = id,
+        .new = new,
         .by = call_actor(call),
         .reason = call->request->keys[KEY_INDEX_reason],
     };

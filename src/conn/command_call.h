@@ -10,6 +10,7 @@
 #include "wire/protocol.h"
 
 struct conn;
+struct lease;
 struct request_log;
 struct server;
 
@@ -44,8 +45,8 @@ static inline bool call_is_operators(const struct call *call)
 /* What will be said about the request, which a database carries out (0: its definition's, if any);
  * NULL: nothing. */
 struct request_log *call_log(const struct call *call, uint8_t database);
-/* The history gets an entry of what it has done to that lease of this host. */
-void call_record_did(const struct call *call, const char *resource, const char *lease);
+/* The history gets an entry of what it has done to that lease of this host; `new` as in ended.h. */
+void call_record_did(const struct call *call, const struct lease *lease, const char *new);
 
 /* RIGHT_RESOURCE_ADMIN (for the first argument), RIGHT_DAEMON_ADMIN and RIGHT_HISTORY are checked
  * before the function is called. RIGHT_USE, RIGHT_OWNER and RIGHT_LEASE_ADMIN depend on what the

@@ -31,9 +31,10 @@ static const struct did_row {
     [COMMAND_found] = {true, .has_database = true},
     [COMMAND_drain] = {true, .new = "draining"},
     [COMMAND_undrain] = {true, .new = "granting"},
-    /* of another host's lease: */
+    /* of another host's lease, or one that a database moves: */
     [COMMAND_revoke] = {true, .first = TARGET, .is_logged_elsewhere = true},
     [COMMAND_drop] = {true, .first = TARGET, .is_logged_elsewhere = true},
+    [COMMAND_move] = {true, .first = TARGET, .second = NEW_VALUE, .is_logged_elsewhere = true},
 };
 
 struct request_log {
@@ -46,6 +47,7 @@ struct request_log {
     char *arguments[2]; /* owned, like the next two; or NULL */
     char *was;
     char *reason; /* that it gives */
+    char *resource; /* of a lease of this host; owned, or NULL */
 };
 
 bool request_is_recorded(const struct request *request)
@@ -88,6 +90,15 @@ void request_log_was(struct request_log *log, const char *was)
     log->was = memory_string(was);
 }
 
+void request_log_is_about(struct request_log *log, const char *lease, const char *resource)
+{
+    if (log) {
+        free(log->arguments[0]);
+        log->arguments[0] = memory_string(lease);
+        log->resource = memory_string(resource);
+    }
+}
+
 static const char *argument_of(const struct request_log *log, enum argument argument)
 {
     return log->row->first == argument ? log->arguments[0]
@@ -100,7 +111,7 @@ static void record_did(const struct request_log *log)
     const struct did_row *row = log->row;
     const struct did did = {
         .verb = log->subject.event,
-        .resource = argument_of(log, RESOURCE),
+        .resource = log->resource ? log->resource : argument_of(log, RESOURCE),
         .target = row->has_database ? log->subject.database : argument_of(log, TARGET),
         .old = log->was,
         .new = row->new ? row->new : argument_of(log, NEW_VALUE),
@@ -146,6 +157,7 @@ struct request_log *request_log_free(struct request_log *log)
         free(log->arguments[1]);
         free(log->was);
         free(log->reason);
+        free(log->resource);
         free(log);
     }
     return NULL;

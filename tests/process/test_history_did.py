@@ -4,9 +4,9 @@ import os
 import signal
 import time
 
-from daemon_help import connect_as, does, held, needs_root, refused, shown, status
+from daemon_help import connect_as, does, held, needs_root, refused, shown, status, waits
 from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
-from fleet_ops_help import client_of, gets, pair, up  # noqa: F401
+from fleet_ops_help import client_of, gets, pair, queues, up  # noqa: F401
 from history_help import done, lines_of
 from lines import until
 from test_rights_shown import ANNA, BERT, CLEO, CONFIG as HIDING
@@ -74,6 +74,15 @@ def test_taken_away(daemon, client):
         ("drop", dict(resource="b", target=dropped))]
 
 
+def test_a_move(daemon, client):
+    held(daemon.client(), "acquire a")
+    waiter = waits(daemon.client(), "acquire a")
+    does(client, f"move {waiter} first reason=urgent")
+    refused(client, f"move {waiter} up")
+    assert [entry.said() for entry in done(client)] == [
+        ("move", dict(resource="a", target=waiter, new="first", reason="urgent"))]
+
+
 def test_filters(daemon, client):
     lease = held(daemon.client(), "acquire a")
     does(client, "pause a", "pause b", "undrain", f"drop {lease}")
@@ -125,6 +134,22 @@ def test_who_sees_the_reason(berthd):
         assert (shut.verb, shut["resource"], shut["uid"]) == ("pause", "shut", "0")
         assert shut.get("reason") == ("mywhy" if sees else None)
         assert other["reason"] == "ourwhy"
+
+
+@needs_redis
+def test_a_move_in_a_fleet(redis_server, pair):  # noqa: F811
+    a, b = pair
+    gets(client_of(a), "acquire door")
+    lease = queues(client_of(a), "acquire door")
+    key, = [one for one in status(client_of(b), "door").waiters("door") if one.endswith("/" + lease)]
+    does(client_of(a), f"move {lease} first reason=now", f"move {key} last")
+    does(client_of(b), f"move {key} first reason=there")
+    assert refused(client_of(b), f"move {key[:-1]}99 first") == "lost"
+    assert [entry.said() for entry in done(client_of(a), "history door")] == [
+        ("move", dict(resource="door", target=lease, new="first", reason="now")),
+        ("move", dict(resource="door", target=lease, new="last"))]
+    assert [entry.said() for entry in done(client_of(b))] == [
+        ("move", dict(target=key, new="first", reason="there"))]
 
 
 @needs_redis
