@@ -285,7 +285,7 @@ void remote_move_own(struct call *call, const struct lease *lease)
     lease_id_format(id, lease->id);
     snprintf(key, sizeof key, "%s/%s", fleet_session_id(call->server->fleet, lease->database), id);
     const struct remote *remote = ask_about(call, key, lease->database);
-    request_log_is_about(remote->log, id, lease->claims[0].resource->name);
+    request_log_is_about(remote->log, lease);
 }
 
 /* ---- release ---- */

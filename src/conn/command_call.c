@@ -67,16 +67,18 @@ struct request_log *call_log(const struct call *call, uint8_t database)
 void call_record_did(const struct call *call, const struct lease *lease, const char *new)
 {
     char id[LEASE_ID_SIZE];
+    struct text others = TEXT_INIT;
     lease_id_format(id, lease->id);
-    const struct did did = {
+    struct did did = {
         .verb = command_table[call->request->command].word,
-        .resource = lease->claims[0].resource->name,
         .target = id,
         .new = new,
         .by = call_actor(call),
         .reason = call->request->keys[KEY_INDEX_reason],
     };
+    history_did_to(&did, lease, &others);
     history_add_did(call->server->history, &did, call->now);
+    text_deinit(&others);
 }
 
 /* ---- a request that is held back for a name ---- */

@@ -138,13 +138,23 @@ static bool is_asked_by_name(const struct ended_filter *filter, const struct sav
 }
 
 /* Of one without a resource everybody sees that it was done, but names ask for others. */
+static bool is_did_asked_by_name(const struct ended_filter *filter, const struct did *did)
+{
+    char name[NAME_BYTES + 1];
+    bool is_asked = filter->asked.n == 0;
+    for (size_t i = 0; !is_asked && did_resource(did, i, name); i++) {
+        is_asked = asked_names_has(&filter->asked, name);
+    }
+    return is_asked;
+}
+
 static bool is_did_asked(const struct ended_filter *filter, const struct did *did)
 {
     uint64_t lease;
     return (!filter->has_user || did->by.uid == filter->user) &&
         (!filter->has_lease ||
             (did->target && lease_id_parse(did->target, &lease) && lease == filter->lease)) &&
-        (did->resource ? asked_names_has(&filter->asked, did->resource) : filter->asked.n == 0);
+        is_did_asked_by_name(filter, did);
 }
 
 /* An entry, taken apart. */

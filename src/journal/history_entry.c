@@ -122,7 +122,7 @@ bool history_entry_read(struct history_entry *entry, const void *bytes, size_t n
 
 /* ---- what operators did: the record has these, each with a NUL; "" stands for NULL ---- */
 
-enum { N_DID_TEXTS = 5 };
+enum { N_DID_TEXTS = 6 };
 
 static const size_t did_offsets[N_DID_TEXTS] = {
     offsetof(struct did, resource),
@@ -130,6 +130,7 @@ static const size_t did_offsets[N_DID_TEXTS] = {
     offsetof(struct did, old),
     offsetof(struct did, new),
     offsetof(struct did, host),
+    offsetof(struct did, others),
 };
 
 struct history_entry did_entry(const struct did *did, nanoseconds at, struct text *record)
@@ -141,6 +142,7 @@ struct history_entry did_entry(const struct did *did, nanoseconds at, struct tex
     return (struct history_entry){
         .kind = HISTORY_DID,
         .ended_at = at,
+        .hiding = did->hiding,
         .how = did->verb,
         .by = did->by,
         .why = did->reason,
@@ -152,7 +154,8 @@ struct history_entry did_entry(const struct did *did, nanoseconds at, struct tex
 bool did_read(struct did *did, const struct history_entry *entry)
 {
     const char *next = entry->record, *end = next + entry->record_length;
-    *did = (struct did){.verb = entry->how, .by = entry->by, .reason = entry->why};
+    *did = (struct did){
+        .verb = entry->how, .hiding = entry->hiding, .by = entry->by, .reason = entry->why};
     for (size_t i = 0; entry->kind == HISTORY_DID && i < N_DID_TEXTS; i++) {
         const char *nul = memchr(next, '\0', (size_t)(end - next));
         if (!nul) {

@@ -6,7 +6,7 @@
 #include "core/ended.h"
 
 /* A number that is another one for another form of the bytes. */
-enum { HISTORY_LAYOUT = 2 };
+enum { HISTORY_LAYOUT = 3 };
 
 size_t history_entry_size(const struct history_entry *entry);
 /* `room` has so many bytes, aligned to 8. */

@@ -208,6 +208,20 @@ bool history_revoker(const struct history *history, uint64_t lease, uint32_t *ui
     return true;
 }
 
+void history_did_to(struct did *did, const struct lease *lease, struct text *others)
+{
+    did->resource = lease->claims[0].resource->name;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct resource *resource = lease->claims[i].resource;
+        did->hiding |= (uint16_t)(resource->definition->shows_to_owner_only << i);
+        if (i > 0) {
+            text_add(others, i > 1 ? " " : "");
+            text_add(others, resource->name);
+        }
+    }
+    did->others = others->bytes;
+}
+
 void history_add_did(struct history *history, const struct did *did, nanoseconds at)
 {
     struct text record = TEXT_INIT;

@@ -71,6 +71,9 @@ void history_say_end(
  * none, and is not kept. */
 void history_ended(
     struct history *history, const struct lease *lease, const char *record, size_t length);
+/* It was done to that lease, which *did borrows: its resources, and what they hide. The text begins
+ * empty, and must live as long as *did. */
+void history_did_to(struct did *did, const struct lease *lease, struct text *others);
 /* An operator's request has succeeded. */
 void history_add_did(struct history *history, const struct did *did, nanoseconds at);
 

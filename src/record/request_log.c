@@ -47,7 +47,8 @@ struct request_log {
     char *arguments[2]; /* owned, like the next two; or NULL */
     char *was;
     char *reason; /* that it gives */
-    char *resource; /* of a lease of this host; owned, or NULL */
+    char *resource, *others; /* of a lease of this host; owned, or NULL */
+    uint16_t hiding; /* as in struct did */
 };
 
 bool request_is_recorded(const struct request *request)
@@ -78,6 +79,7 @@ struct request_log *request_log_new(
     log->reason = memory_string(request->keys[KEY_INDEX_reason]);
     log->history = history;
     log->row = &rows[request->command];
+    log->hiding = command_is_of_lease(request->command);
     log->at = asked->at;
     log->by = asked->by;
     log->was = memory_string(asked->was);
@@ -90,12 +92,20 @@ void request_log_was(struct request_log *log, const char *was)
     log->was = memory_string(was);
 }
 
-void request_log_is_about(struct request_log *log, const char *lease, const char *resource)
+void request_log_is_about(struct request_log *log, const struct lease *lease)
 {
+    char id[LEASE_ID_SIZE];
+    struct text others = TEXT_INIT;
+    struct did did = {.hiding = 0};
     if (log) {
+        lease_id_format(id, lease->id);
+        history_did_to(&did, lease, &others);
         free(log->arguments[0]);
-        log->arguments[0] = memory_string(lease);
-        log->resource = memory_string(resource);
+        log->arguments[0] = memory_string(id);
+        log->resource = memory_string(did.resource);
+        log->others = memory_string(did.others);
+        log->hiding = did.hiding;
+        text_deinit(&others);
     }
 }
 
@@ -112,6 +122,8 @@ static void record_did(const struct request_log *log)
     const struct did did = {
         .verb = log->subject.event,
         .resource = log->resource ? log->resource : argument_of(log, RESOURCE),
+        .others = log->others,
+        .hiding = log->hiding,
         .target = row->has_database ? log->subject.database : argument_of(log, TARGET),
         .old = log->was,
         .new = row->new ? row->new : argument_of(log, NEW_VALUE),
@@ -158,6 +170,7 @@ struct request_log *request_log_free(struct request_log *log)
         free(log->was);
         free(log->reason);
         free(log->resource);
+        free(log->others);
         free(log);
     }
     return NULL;

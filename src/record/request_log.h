@@ -7,6 +7,7 @@
 #include "wire/protocol.h"
 
 struct history;
+struct lease;
 struct request_log;
 
 /* Who asks, when, and about what. */
@@ -26,8 +27,8 @@ struct request_log *request_log_new(
     const struct request *request, const struct request_asked *asked, struct history *history);
 /* Only the answer says what has been before. */
 void request_log_was(struct request_log *log, const char *was);
-/* It is about a lease of this host on that resource. Does nothing if `log` is NULL. */
-void request_log_is_about(struct request_log *log, const char *lease, const char *resource);
+/* It is about that lease of this host. Does nothing if `log` is NULL. */
+void request_log_is_about(struct request_log *log, const struct lease *lease);
 /* Logs "pause deploy: asked by uid 0, pid 1" and `outcome`, such as ": refused", or "". Takes `log`
  * over; does nothing if it is NULL. */
 void request_log_end(struct request_log *log, bool is_done, const char *outcome);

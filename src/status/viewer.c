@@ -2,6 +2,10 @@
 
 #include "core/core.h"
 #include "core/resource.h"
+#include "status/ended_line.h"
+#include "wire/protocol.h"
+
+#include <string.h>
 
 /* What a resource with that definition hides; NULL: with one that is not known. */
 static bool may_see(const struct viewer *viewer, const struct definition *definition)
@@ -43,23 +47,43 @@ bool viewer_sees_remote(const struct viewer *viewer, uint32_t uid, uint64_t n_hi
     return may_see(viewer, is_that_one ? definition : NULL);
 }
 
+/* What that resource has hidden, or hides now. */
+static bool sees_past_of(
+    const struct viewer *viewer, struct core *core, const char *name, bool has_hidden)
+{
+    const struct definition *definition = core_find_definition(core, name);
+    bool hides = has_hidden || (definition && definition->shows_to_owner_only);
+    return !hides || may_see(viewer, definition);
+}
+
 bool viewer_sees_ended(const struct viewer *viewer, struct core *core,
     const struct saved_lease *saved, uint16_t hiding)
 {
-    for (size_t i = 0; saved->uid != viewer->uid && i < saved->n_claims; i++) {
-        const struct definition *definition = core_find_definition(core, saved->claims[i].name);
-        bool hides = (hiding >> i & 1) || (definition && definition->shows_to_owner_only);
-        if (hides && !may_see(viewer, definition)) {
-            return false;
-        }
+    bool sees = true;
+    for (size_t i = 0; saved->uid != viewer->uid && sees && i < saved->n_claims; i++) {
+        sees = sees_past_of(viewer, core, saved->claims[i].name, hiding >> i & 1);
     }
-    return true;
+    return sees;
+}
+
+static bool is_of_lease(const struct did *did)
+{
+    size_t command = 0;
+    while (command < N_COMMANDS && strcmp(command_table[command].word, did->verb) != 0) {
+        command++;
+    }
+    return command < N_COMMANDS && command_is_of_lease((enum command_index)command);
 }
 
 bool viewer_sees_did(const struct viewer *viewer, struct core *core, const struct did *did)
 {
-    const struct definition *definition =
-        did->resource ? core_find_definition(core, did->resource) : NULL;
-    bool hides = definition && definition->shows_to_owner_only;
-    return !hides || did->by.uid == viewer->uid || may_see(viewer, definition);
+    char name[NAME_BYTES + 1];
+    if (!is_of_lease(did) || did->by.uid == viewer->uid) {
+        return true;
+    }
+    bool sees = did->resource || did->hiding == 0 || may_see(viewer, NULL);
+    for (size_t i = 0; sees && did_resource(did, i, name); i++) {
+        sees = sees_past_of(viewer, core, name, did->hiding >> i & 1);
+    }
+    return sees;
 }

@@ -91,6 +91,13 @@ struct command_row {
 
 extern const struct command_row command_table[N_COMMANDS];
 
+/* Whether the request is about a lease, whose resources may hide it. */
+static inline bool command_is_of_lease(enum command_index command)
+{
+    enum right right = command_table[command].right;
+    return right == RIGHT_OWNER || right == RIGHT_LEASE_ADMIN;
+}
+
 struct request_key_row {
     const char *word;
     uint16_t head;

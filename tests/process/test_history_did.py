@@ -5,11 +5,11 @@ import signal
 import time
 
 from daemon_help import connect_as, does, held, needs_root, refused, shown, status, waits
-from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
+from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
 from fleet_ops_help import client_of, gets, pair, queues, up  # noqa: F401
 from history_help import done, lines_of
 from lines import until
-from test_rights_shown import ANNA, BERT, CLEO, CONFIG as HIDING
+from test_rights_shown import ANNA, BERT, CLEO, CONFIG as HIDING, DORA, EMIL
 
 CONFIG = """
 [lock a]
@@ -126,14 +126,46 @@ def test_outlives_a_kill(daemon):
 
 @needs_root
 def test_who_sees_the_reason(berthd):
-    """Who did what everybody sees; what is said of a hidden resource, those who see its leases."""
+    """Who did what everybody sees; what is said of a lease, those who see what each of its resources hides, then or
+    now, also when these are in the file no more; what is said of a resource, everybody, as in `status`."""
     daemon = berthd(HIDING)
-    does(daemon.client(), "pause shut reason=mywhy", "pause open reason=ourwhy")
-    for uid, sees in ((ANNA, False), (BERT, False), (CLEO, True)):
-        shut, other = done(connect_as(daemon, uid))
-        assert (shut.verb, shut["resource"], shut["uid"]) == ("pause", "shut", "0")
-        assert shut.get("reason") == ("mywhy" if sees else None)
-        assert other["reason"] == "ourwhy"
+    operator, holder = daemon.client(), daemon.client()
+    one, both, last = (held(holder, f"acquire {words}") for words in ("shut", "open shut", "open"))
+    does(operator, f"revoke {one} reason=one", f"drop {both} reason=both", f"drop {last} reason=last",
+         "pause shut reason=paused")
+    assert [entry.verb for entry in done(operator, "history shut")] == ["revoke", "drop", "pause"]
+
+    def reasons(uid):
+        entries = done(connect_as(daemon, uid))
+        assert [(entry.verb, entry["uid"]) for entry in entries] == [
+            (verb, "0") for verb in ("revoke", "drop", "drop", "pause")]
+        return [entry["reason"] for entry in entries if "reason" in entry]
+
+    everything = ["one", "both", "last", "paused"]
+    assert reasons(ANNA) == reasons(BERT) == ["last", "paused"]
+    assert reasons(CLEO) == reasons(EMIL) == everything
+    daemon.configure(f"admin-users = {DORA}\nview-users = {EMIL}\n[semaphore open]\nlimit = 2\nshow-commands = owner\n")
+    holder.close()
+    assert operator.request("reload").startswith("ok")
+    until(lambda: "shut" not in status(operator).resources)
+    daemon.kill()
+    daemon.start()
+    entries = {uid: [entry.get("reason") for entry in done(connect_as(daemon, uid))][:4] for uid in (CLEO, EMIL)}
+    assert entries == {CLEO: [None, None, None, "paused"], EMIL: everything}
+
+
+@needs_root
+@needs_redis
+def test_what_is_said_of_another_hosts_lease(redis_server, hosts):  # noqa: F811
+    """Its resources are not known: only who sees everything sees that."""
+    section = f"view-users = {EMIL}\n" + redis_section(redis_server.url)
+    a, b = up(redis_server, *hosts("[lock door]\nscope = fleet\n", 2, section))
+    gets(client_of(a), "acquire door")
+    key, = [holder["lease"] for holder in shown(client_of(b), "door")["holders"]]
+    does(client_of(b), f"drop {key} reason=there")
+    for uid, reason in (ANNA, None), (EMIL, "there"):
+        entry, = done(connect_as(b, uid))
+        assert (entry.verb, entry["target"], entry.get("reason")) == ("drop", key, reason)
 
 
 @needs_redis

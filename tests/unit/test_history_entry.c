@@ -117,6 +117,8 @@ Test(history_entry, what_an_operator_did)
         .new = "5",
         .by = {.is_known = true, .uid = 7},
         .host = "web1",
+        .others = "more and/more",
+        .hiding = 5,
         .reason = "too slow"};
     const struct history_entry entry = did_entry(&did, 4711, &record);
     struct did read;
@@ -129,6 +131,8 @@ Test(history_entry, what_an_operator_did)
     expect_text(read.old, "20");
     expect_text(read.new, "5");
     expect_text(read.host, "web1");
+    expect_text(read.others, "more and/more");
+    cr_expect_eq(read.hiding, 5);
     expect_text(read.reason, "too slow");
     cr_expect(read.by.is_known && read.by.uid == 7);
     for (size_t n = 0; n < record.length; n++) {
