@@ -93,14 +93,14 @@ static const char *what_is(
 }
 
 /* NULL: there is no such thing. */
-static const char *what_was(struct call *call, const struct definition *definition,
-    const struct change *change, char number[static 16])
+static const char *what_was(
+    struct call *call, const struct definition *definition, const struct change *change)
 {
     struct core *core = call->server->core;
     const char *name = call->request->arguments[0];
     if (change->kind == CHANGE_LIMIT) {
-        snprintf(number, 16, "%u", core_limit(core, name));
-        return number;
+        snprintf(call->was_room, sizeof call->was_room, "%u", core_limit(core, name));
+        return call->was_room;
     }
     return change->kind == CHANGE_ADD ? what_is(core, name, definition, change->item) : NULL;
 }
@@ -128,8 +128,7 @@ static void run_change(struct call *call, struct change change)
     }
     change.is_charged = !call_may(call, rights_daemon, NULL);
     change.payer = call->conn->client.uid;
-    char number[16];
-    call->was = what_was(call, definition, &change, number);
+    call->was = what_was(call, definition, &change);
     enum outcome outcome = core_change(server->core, name, &change, call->now, &server->effects);
     if (outcome == OUTCOME_OK) {
         settings_note_changes(call->server);

@@ -22,6 +22,7 @@ struct call {
     nanoseconds now;
     struct text *out; /* the answer goes here */
     const char *was; /* what the request changes, before; or NULL */
+    char was_room[16]; /* for a number */
     bool is_logged_later; /* by the function that answers it later */
 };
 
