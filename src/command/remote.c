@@ -250,7 +250,8 @@ static void log_asked(const struct call *call, const char *word, const char *key
 }
 
 /* `database`: the first one to be asked. */
-static struct remote *ask_about(struct call *call, const char *key, uint8_t database)
+static struct remote *ask_about(
+    struct call *call, const char *key, uint8_t database, remote_done *done)
 {
     const struct request *request = call->request;
     const char *word = command_table[request->command].word;
@@ -260,7 +261,7 @@ static struct remote *ask_about(struct call *call, const char *key, uint8_t data
     actor_format(by, &by_whom);
     remote_encode(reason, request->keys[KEY_INDEX_reason]);
     const char *const words[] = {word, key, where, reason, by};
-    return remote_ask(call, database, 5, words, taking_done);
+    return remote_ask(call, database, 5, words, done);
 }
 
 void remote_take(struct call *call)
@@ -275,8 +276,30 @@ void remote_take(struct call *call)
         call_refuse_unknown_lease(call);
     } else {
         log_asked(call, command_table[call->request->command].word, key);
-        ask_about(call, key, 1);
+        ask_about(call, key, 1, taking_done);
     }
+}
+
+/* A host that drains has given its waiters back, and a client that is stopped its own. */
+static bool moving_done(struct conn *conn, struct remote *remote, struct session_result *result)
+{
+    const char *key = remote->words[1];
+    uint64_t id;
+    bool is_here = remote_is_local(conn->server, key, &id) &&
+        core_find_lease(conn->server->core, id);
+    if (result->outcome == OUTCOME_KIND) {
+        answer_held(conn_answers(conn), key);
+    } else if (result->outcome != OUTCOME_UNKNOWN) {
+        remote_answer(conn, remote->database, result);
+    } else if (is_here) {
+        answer_error_saying(conn_answers(conn), CODE_KIND,
+            "%s: its database does not have it at present (this host drains, or its client is "
+            "stopped)",
+            strchr(key, '/') + 1);
+    } else {
+        answer_error_saying(conn_answers(conn), CODE_LOST, ANSWER_NO_LEASE);
+    }
+    return true;
 }
 
 void remote_move_own(struct call *call, const struct lease *lease)
@@ -284,7 +307,7 @@ void remote_move_own(struct call *call, const struct lease *lease)
     char key[SESSION_ID_SIZE + LEASE_ID_SIZE], id[LEASE_ID_SIZE];
     lease_id_format(id, lease->id);
     snprintf(key, sizeof key, "%s/%s", fleet_session_id(call->server->fleet, lease->database), id);
-    const struct remote *remote = ask_about(call, key, lease->database);
+    const struct remote *remote = ask_about(call, key, lease->database, moving_done);
     request_log_is_about(remote->log, lease);
 }
 

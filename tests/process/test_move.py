@@ -117,6 +117,22 @@ def test_from_any_host(pair):
 
 
 @needs_redis
+def test_what_its_database_does_not_have(pair):
+    a, b = pair
+    gets(client_of(b), "acquire etl:2")
+    owner = client_of(a)
+    lease = queues(owner, "acquire etl")
+    does(owner, f"away {lease}")
+    until(lambda: not ids(b))
+    for request in f"move {lease} first", f"move {lease} last":
+        answer = client_of(a).request(request)
+        assert answer.startswith(f"error kind {lease}:%20its%20database%20does%20not%20have%20it%20at%20present"), answer
+    does(owner, f"back {lease}")
+    until(lambda: ids(b) == [lease])
+    does(client_of(a), f"move {lease} first")
+
+
+@needs_redis
 def test_over_a_restart_and_a_loss(redis_server, pair):
     a, b = pair
     gets(client_of(b), "acquire etl:2")
