@@ -157,8 +157,15 @@ void queue_leave(struct core *core, struct lease *lease)
 
 void queue_move(struct core *core, struct lease *lease, uint64_t ticket)
 {
+    struct road *road = lease->waiting->road;
     leave_line(core, lease);
     lease->ticket = ticket;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        claim_place(&lease->claims[i])->overtaken = 0; /* as if it had just asked */
+    }
+    if (road) {
+        road->n_let_go = road->n_forced = 0;
+    }
     enter_line(core, lease);
 }
 

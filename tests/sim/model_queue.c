@@ -344,6 +344,10 @@ void model_move(struct model *model, uint64_t id, bool is_first)
     model->moment++;
     lease->moved = ++model->last_id;
     lease->is_first = is_first;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        lease->claims[i].overtaken = 0;
+    }
+    lease->n_let_go = lease->n_forced = 0;
     list_remove(model->waiters, &model->n_waiters, lease);
     model_set_aside(lease);
     insert(model, lease);

@@ -524,6 +524,9 @@ function others.move()
         return refused('kind')
     end
     note_move()
+    if lease.road then
+        lease.road.let_go, lease.road.forced = 0, 0
+    end
     if lease.road and db.keeps then
         made.roads.keep_nothing(lease)
     end
