@@ -1330,6 +1330,13 @@ def test_who_has_changed_what(world):
     assert said() == {"l": ("", [""]), "t/x": ("limit", [now, "8", "host1", "own", "4"]), "p": ("", [""])}
     assert {row[1]: row[3] for row in a.follow()[2] if row[1].startswith("c ")}.items() >= {
         "c l": "{}", "c p": "{}"}.items()
+    database = world.database  # an older berthd does not say who has changed the template
+    version = database.client.hget(database.key["changes"], "t/*").split(" ")[0]
+    database.client.hset(database.key["changes"], "t/*",
+                         version + ' {"limit":3,"limit-base":4,"limit-generation":"1"}')
+    database.was_edited()
+    ok(a.admin("reset", "t/x"))
+    assert said()["t/x"] == ("limit", ["", "", "", "", "4"])
 
 
 def test_a_snapshot_goes_by_bytes(servers, clock, monkeypatch):

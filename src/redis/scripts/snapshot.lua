@@ -95,10 +95,11 @@ local function describe_resource(name)
         return false
     end
 
-    -- AT, BY, HOST and REASON, with tabs between, of a change to the resource itself or to its template.
+    -- AT, BY, HOST and REASON, with tabs between, of a change to the resource itself or to its template. All are empty
+    -- if an older berthd has made it.
     local function said(key, is_own)
         local one = is_own and resource.change or resource.of_all
-        return table.concat((one.said or {})[key] or {}, '\t')
+        return table.concat((one.said or {})[key] or {'', '', '', ''}, '\t')
     end
 
     local change_said = resource.items_changed and said('items-base', true) or ''
