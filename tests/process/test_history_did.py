@@ -74,6 +74,18 @@ def test_taken_away(daemon, client):
         ("drop", dict(resource="b", target=dropped))]
 
 
+@needs_root
+def test_what_users_do_to_their_own_is_none(berthd):
+    daemon = berthd(HIDING)
+    owner, operator = connect_as(daemon, ANNA), connect_as(daemon, CLEO)
+    for request in "revoke", "drop":
+        does(owner, f"{request} {held(connect_as(daemon, ANNA), 'acquire shut')} reason=mine")
+    assert done(owner) == []
+    lease = held(connect_as(daemon, ANNA), "acquire shut")
+    does(operator, f"revoke {lease}", f"drop {held(connect_as(daemon, CLEO), 'acquire t/x')}")
+    assert [(entry.verb, entry["uid"]) for entry in done(owner)] == [("revoke", str(CLEO)), ("drop", str(CLEO))]
+
+
 def test_a_move(daemon, client):
     held(daemon.client(), "acquire a")
     waiter = waits(daemon.client(), "acquire a")
