@@ -58,7 +58,7 @@ static void on_signal(uv_signal_t *handle, int signal_number)
 {
     struct serving *serving = handle->data;
     if (signal_number == SIGHUP) {
-        reload_begin(&serving->reload);
+        reload_begin(&serving->reload, NULL);
         loop_iteration_end(&serving->server.turn);
     } else {
         stop(serving);

@@ -124,20 +124,21 @@ static void on_read(uv_work_t *work, int status)
     if (settings_reload(server, reload->loaded, &reload->errors, &reload->notes)) {
         certificates_use(&reload->certificates, server->fleet);
     }
-    reload->by.is_known &= reload->is_wanted;
     certificates_forget(&reload->certificates);
     notify_reloaded(reload->notify);
     answer_all(reload);
     conf_errors_deinit(&reload->errors);
     if (reload->is_wanted) {
-        reload_begin(reload);
+        reload_begin(reload, &reload->next);
     }
     loop_iteration_end(&server->turn);
 }
 
-void reload_begin(struct reload *reload)
+void reload_begin(struct reload *reload, const struct actor *by)
 {
     struct server *server = reload->server;
+    struct actor *asked = reload->is_reading ? &reload->next : &reload->by;
+    *asked = by ? *by : (struct actor){.is_known = false};
     reload->is_wanted = reload->is_reading;
     if (reload->is_reading) {
         return;
@@ -156,8 +157,7 @@ void reload_for(struct conn *conn, const struct actor *by)
     static const struct parked_ops ops = {.late = waiter_is_late, .free = waiter_free};
     struct reload *reload = conn->server->reload;
     struct reload_waiter *waiter = memory_new(sizeof *waiter);
-    reload->by = *by;
-    reload_begin(reload);
+    reload_begin(reload, by);
     waiter->conn = conn;
     waiter->reading = reload->n_begun + (reload->is_wanted ? 1 : 0);
     LIST_INSERT_HEAD(&reload->waiters, waiter, link);

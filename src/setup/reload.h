@@ -28,7 +28,8 @@ struct reload {
     uint64_t n_begun; /* readings so far */
     bool is_reading;
     bool is_wanted; /* another one is to follow */
-    struct actor by; /* who has asked last since the last one; not known: a signal */
+    struct actor by; /* who has asked for this one last; not known: a signal */
+    struct actor next; /* the same, for the one that is to follow */
     const struct conf *running; /* lent to the pool while it reads, as are: */
     struct conf *loaded; /* NULL: there are errors */
     struct conf_errors errors;
@@ -38,7 +39,7 @@ struct reload {
 };
 
 void reload_init(struct reload *reload, struct server *server, struct notify *notify);
-/* Soon. Logs the result. */
-void reload_begin(struct reload *reload);
+/* Soon. Logs the result. `by`: who asks; NULL: a signal. */
+void reload_begin(struct reload *reload, const struct actor *by);
 /* The same for a connection, which is parked until it has its answer. */
 void reload_for(struct conn *conn, const struct actor *by);

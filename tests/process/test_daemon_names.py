@@ -14,6 +14,7 @@ import pytest
 from conftest import Berthd
 from daemon_help import code, held, is_quiet, refused, status
 from gate import Gate, with_shim
+from history_help import done
 from lines import until
 from lost_help import sleeper
 from test_lost_found import ignores_term
@@ -65,6 +66,21 @@ def test_a_reload_reports_unknown_users(daemon, gate):
     gate.open()
     assert code(operator.line()) == "config"
     assert set(status(operator).resources) == {"a"}
+
+
+def test_each_reload_is_by_who_asked_for_it(daemon, gate):
+    operator = daemon.client()
+    gate.shut()
+    asked(daemon, operator, LOCKED + "[lock b]\n")
+    at_gate = gate.wait_for_somebody()
+    daemon.configure(LOCKED + "[lock c]\n")
+    daemon.signal(signal.SIGHUP)
+    assert is_quiet(daemon.client())
+    gate.path.unlink()
+    os.close(at_gate)
+    assert operator.line() == "ok"
+    until(lambda: len(done(operator)) == 2)
+    assert [entry.get("reason") for entry in done(operator)] == [None, "SIGHUP"]
 
 
 def test_a_queued_reload_reads_the_newest_file(daemon, gate):
