@@ -114,6 +114,7 @@ static enum outcome change_add(
 {
     (void)core;
     struct unit *unit = resource_find_unit(resource, change->item);
+    bool is_new = !unit || unit->removed; /* else only a reservation may end */
     if (!resource_is_pool(resource)) {
         if (!unit || !unit->reserved) {
             return OUTCOME_KIND;
@@ -132,7 +133,9 @@ static enum outcome change_add(
             resource_order_items(resource);
         }
     }
-    set_items_changed(resource, change);
+    if (is_new) {
+        set_items_changed(resource, change);
+    }
     return OUTCOME_OK;
 }
 
@@ -146,8 +149,11 @@ static enum outcome change_remove(
     if (!unit) {
         return OUTCOME_UNKNOWN;
     }
+    bool was_there = !unit->removed;
     unit_remove(unit, &core->cooldown_timers);
-    set_items_changed(resource, change);
+    if (was_there) {
+        set_items_changed(resource, change);
+    }
     return OUTCOME_OK;
 }
 

@@ -95,6 +95,14 @@ def test_a_move(daemon, client):
         ("move", dict(resource="a", target=waiter, new="first", reason="urgent"))]
 
 
+def test_what_changes_nothing_replaces_nobody(client):
+    does(client, "remove gpus g0 reason=fan", "reserve gpus g1 reason=mine", "add gpus g1 reason=no", "add gpus g1")
+    assert shown(client, "gpus")["change_reason"] == "fan"
+    held(client, "acquire gpus")
+    does(client, "remove gpus g1 reason=both", "remove gpus g1 reason=no")
+    assert shown(client, "gpus")["change_reason"] == "both"
+
+
 def test_filters(daemon, client):
     lease = held(daemon.client(), "acquire a")
     does(client, "pause a", "pause b", "undrain", f"drop {lease}")
