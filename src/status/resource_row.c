@@ -319,6 +319,15 @@ static void add_reserved(void *context, const char *unit, const char *reason)
     }
 }
 
+/* Who has paused it, and why, stays. */
+static void forget_decisions(struct status_resource *line)
+{
+    const struct optional none = {.is_given = false};
+    line->file_limit = line->changed_at = line->paused_at = none;
+    line->changed_by.uid = line->changed_by_login.uid = none;
+    line->change_reason = line->changed_host = line->paused_host = NULL;
+}
+
 void resource_row_write(struct text *out, const struct resource_row *row)
 {
     struct status_resource line = row->line;
@@ -339,7 +348,7 @@ void resource_row_write(struct text *out, const struct resource_row *row)
     size_t start = out->length;
     status_line_begin(out, LINE_RESOURCE, line.name, 1 << FOR_ANYBODY, &line);
     if (out->length - start + reserved.reasons.words.length >= LINE_BYTES - 1) {
-        line.change_reason = line.changed_host = line.paused_host = NULL; /* the history has them */
+        forget_decisions(&line); /* the history has them */
         out->length = start;
         status_line_begin(out, LINE_RESOURCE, line.name, 1 << FOR_ANYBODY, &line);
     }
