@@ -83,8 +83,11 @@ static void decision_set(struct decision *decision, const struct change *change)
 
 static void set_items_changed(struct resource *resource, const struct change *change)
 {
+    bool is_said = !change->is_old || change->at != 0; /* of several lines, the first says it */
     resource->items_changed = items_differ(resource);
-    decision_set(&resource->decision, change);
+    if (is_said) {
+        decision_set(&resource->decision, change);
+    }
 }
 
 /* ---- one function for each change; core.h says what they are given ---- */

@@ -69,13 +69,17 @@ static void add_said(struct text *out, const struct decision *said)
     }
 }
 
+/* The first of a resource says who has changed its items, and why: *saidp, which is NULL then. */
 static void add_item_line(struct text *out, enum command_index command,
-    const struct resource *resource, const char *item)
+    const struct resource *resource, const char *item, const struct decision **saidp)
 {
     add_request(out, command, resource->name);
     text_add(out, " ");
     text_add(out, item);
-    add_said(out, &resource->decision);
+    if (*saidp) {
+        add_said(out, *saidp);
+        *saidp = NULL;
+    }
     add_end(out, resource->definition, &resource->instance_charge);
 }
 
@@ -98,18 +102,19 @@ static const char **items_in_order(const struct definition *definition)
 static void describe_items(struct text *out, const struct resource *resource)
 {
     const struct definition *definition = resource->definition;
+    const struct decision *said = &resource->decision;
     const char **items = items_in_order(definition);
     for (uint32_t i = 0; i < resource->n_units; i++) {
         const struct unit *unit = resource->units[i];
         bool is_of_file =
             bsearch(&unit->item, items, definition->n_items, sizeof *items, compare_names);
         if (!unit->removed && !is_of_file) {
-            add_item_line(out, COMMAND_add, resource, unit->item);
+            add_item_line(out, COMMAND_add, resource, unit->item, &said);
         }
     }
     for (size_t i = 0; i < definition->n_items; i++) {
         if (!resource_has_item(resource, definition->items[i])) {
-            add_item_line(out, COMMAND_remove, resource, definition->items[i]);
+            add_item_line(out, COMMAND_remove, resource, definition->items[i], &said);
         }
     }
     free(items);

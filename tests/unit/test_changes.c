@@ -249,6 +249,19 @@ Test(changes, items)
     cr_expect_eq(resource_limit(core_find_resource(core, "g")), 0);
 }
 
+/* Once, however many lines there are. */
+Test(changes, who_has_changed_the_items)
+{
+    apply("add g z reason=fan by=7 by_login=1000 at=99\nadd g y\nremove g b\n");
+    cr_expect_str_eq(said(),
+        "add g z reason=fan by=7 by_login=1000 at=99\nadd g y\nremove g b\n");
+    expect_lasting();
+    const struct decision *decision = resource_decision(core_find_resource(core, "g"));
+    cr_assert(decision);
+    cr_expect_str_eq(decision->reason, "fan");
+    cr_expect(decision->at == 99 && decision->by.uid == 7 && decision->by.login == 1000);
+}
+
 Test(changes, an_item_that_is_removed_while_it_is_held)
 {
     struct lease *lease = acquire("g", 2);
