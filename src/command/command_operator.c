@@ -45,7 +45,8 @@ static bool fleet_change_done(
 {
     enum change_kind kind = (enum change_kind)remote->number;
     if (result->outcome == OUTCOME_OK && result->detail[0] != '\0') {
-        request_log_was(remote->log, result->detail);
+        char *is = result->detail, *was = strsep(&is, " ");
+        request_log_was(remote->log, was, is);
     }
     if (result->outcome == OUTCOME_KIND) {
         refuse_kind(conn_answers(conn), remote->words[1], kind);
@@ -98,11 +99,21 @@ static const char *what_was(
 {
     struct core *core = call->server->core;
     const char *name = call->request->arguments[0];
-    if (change->kind == CHANGE_LIMIT) {
+    if (change->kind == CHANGE_LIMIT || change->kind == CHANGE_RESET) {
         snprintf(call->was_room, sizeof call->was_room, "%u", core_limit(core, name));
         return call->was_room;
     }
     return change->kind == CHANGE_ADD ? what_is(core, name, definition, change->item) : NULL;
+}
+
+/* A reset that has put a limit back. */
+static void note_limit_reset(struct call *call)
+{
+    uint32_t limit = core_limit(call->server->core, call->request->arguments[0]);
+    snprintf(call->is_room, sizeof call->is_room, "%u", limit);
+    bool is_same = strcmp(call->is_room, call->was_room) == 0;
+    call->is = is_same ? NULL : call->is_room;
+    call->was = is_same ? NULL : call->was;
 }
 
 /* Who asks for it, when and why. */
@@ -131,6 +142,9 @@ static void run_change(struct call *call, struct change change)
     call->was = what_was(call, definition, &change);
     enum outcome outcome = core_change(server->core, name, &change, call->now, &server->effects);
     if (outcome == OUTCOME_OK) {
+        if (change.kind == CHANGE_RESET) {
+            note_limit_reset(call);
+        }
         settings_note_changes(call->server);
         bool adds = change.kind == CHANGE_ADD; /* then .was is static */
         disk_wait_answer_later(call, adds ? answer_added : answer_ok, adds ? call->was : NULL);

@@ -60,6 +60,7 @@ struct request_log *call_log(const struct call *call, uint8_t database)
         .at = call->now,
         .database = fleet_name_of(&call->server->databases, database),
         .was = call->was,
+        .is = call->is,
     };
     return request_log_new(request, &asked, call->server->history);
 }

@@ -21,8 +21,8 @@ struct call {
     const char *line; /* the request, as it was sent */
     nanoseconds now;
     struct text *out; /* the answer goes here */
-    const char *was; /* what the request changes, before; or NULL */
-    char was_room[16]; /* for a number */
+    const char *was, *is; /* what the request changes, before and after; or NULL */
+    char was_room[16], is_room[16]; /* for numbers */
     bool is_logged_later; /* by the function that answers it later */
 };
 

@@ -25,7 +25,7 @@ static const struct did_row {
     [COMMAND_reserve] = {true, .first = RESOURCE, .second = TARGET, .new = "reserved"},
     [COMMAND_pause] = {true, .first = RESOURCE, .new = "paused"},
     [COMMAND_resume] = {true, .first = RESOURCE, .new = "granting"},
-    [COMMAND_reset] = {true, .first = RESOURCE},
+    [COMMAND_reset] = {true, .first = RESOURCE, .second = NEW_VALUE}, /* which a message has */
     [COMMAND_forget] = {true, .first = RESOURCE, .has_database = true},
     [COMMAND_upgrade] = {true, .has_database = true},
     [COMMAND_found] = {true, .has_database = true},
@@ -45,7 +45,7 @@ struct request_log {
     nanoseconds at;
     struct actor by;
     char *arguments[2]; /* owned, like the next two; or NULL */
-    char *was;
+    char *was, *is;
     char *reason; /* that it gives */
     char *resource, *others; /* of a lease of this host; owned, or NULL */
     uint16_t hiding; /* as in struct did */
@@ -83,13 +83,16 @@ struct request_log *request_log_new(
     log->at = asked->at;
     log->by = asked->by;
     log->was = memory_string(asked->was);
+    log->is = memory_string(asked->is);
     return log;
 }
 
-void request_log_was(struct request_log *log, const char *was)
+void request_log_was(struct request_log *log, const char *was, const char *is)
 {
     free(log->was);
+    free(log->is);
     log->was = memory_string(was);
+    log->is = memory_string(is);
 }
 
 void request_log_is_about(struct request_log *log, const struct lease *lease)
@@ -126,7 +129,9 @@ static void record_did(const struct request_log *log)
         .hiding = log->hiding,
         .target = row->has_database ? log->subject.database : argument_of(log, TARGET),
         .old = log->was,
-        .new = row->new ? row->new : argument_of(log, NEW_VALUE),
+        .new = log->is ? log->is
+            : row->new ? row->new
+                       : argument_of(log, NEW_VALUE),
         .by = log->by,
         .reason = log->reason,
     };
@@ -168,6 +173,7 @@ struct request_log *request_log_free(struct request_log *log)
         free(log->arguments[0]);
         free(log->arguments[1]);
         free(log->was);
+        free(log->is);
         free(log->reason);
         free(log->resource);
         free(log->others);

@@ -16,7 +16,7 @@ struct request_asked {
     struct actor by; /* the history's */
     nanoseconds at;
     const char *database; /* whose request it is; or NULL. It outlives the request */
-    const char *was; /* what it changes, before; or NULL */
+    const char *was, *is; /* what it changes, before and, if it does not say so, after; or NULL */
 };
 
 /* Whether the history gets an entry of the request; about a lease of this host, from what takes it
@@ -25,8 +25,8 @@ bool request_is_recorded(const struct request *request);
 /* Keeps nothing of the request. */
 struct request_log *request_log_new(
     const struct request *request, const struct request_asked *asked, struct history *history);
-/* Only the answer says what has been before. */
-void request_log_was(struct request_log *log, const char *was);
+/* Only the answer says what has been before, and is after. */
+void request_log_was(struct request_log *log, const char *was, const char *is);
 /* It is about that lease of this host. Does nothing if `log` is NULL. */
 void request_log_is_about(struct request_log *log, const struct lease *lease);
 /* Logs "pause deploy: asked by uid 0, pid 1" and `outcome`, such as ": refused", or "". Takes `log`

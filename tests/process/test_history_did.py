@@ -32,7 +32,8 @@ DEEDS = [
     ("reserve b 1 reason=%25", "reserve", dict(resource="b", target="1", new="reserved", reason="%")),
     ("pause a reason=m", "pause", dict(resource="a", new="paused", reason="m")),
     ("resume a reason=n", "resume", dict(resource="a", new="granting", reason="n")),
-    ("reset b reason=o", "reset", dict(resource="b", reason="o")),
+    ("reset b reason=o", "reset", dict(resource="b", old="3", new="4", reason="o")),
+    ("reset b", "reset", dict(resource="b")),
     ("undrain reason=p", "undrain", dict(new="granting", reason="p")),
 ]
 
@@ -239,3 +240,8 @@ def test_in_a_fleet(redis_server, pair):  # noqa: F811
     does(client_of(b), "reset etl")
     assert not any(key.startswith("change") for key in shown(client_of(a), "etl"))
     until(lambda: done(client_of(a))[-1].verb == done(client_of(b))[-1].verb == "reset")
+    expected = dict(resource="etl", old="1", new="2")
+    assert done(client_of(b))[-1].said() == ("reset", expected)
+    assert done(client_of(a))[-1].said() == ("reset", {**expected, "host": host})
+    does(client_of(b), "reset gpus")
+    assert done(client_of(b))[-1].said() == ("reset", dict(resource="gpus"))

@@ -477,6 +477,7 @@ local function change_resource()
         return refused('kind')
     end
     local before = resource.is_pool and made.pools.grantable(resource)
+    local limit = OP == 'reset' and not resource.is_pool and text_of(limit_of(resource))
     local code, about = operations[OP]()
     if code then
         return refused(code, about)
@@ -502,8 +503,11 @@ local function change_resource()
         end)
     end
     made.news.tell()
+    if limit and limit ~= text_of(limit_of(resource_of(NAME))) then
+        was, WORD = limit, text_of(limit_of(resource_of(NAME)))
+    end
     publish('all', table.concat({'did', ME, OP, NAME, WORD, was or '', BY, session_of(ME).host, REASON}, '\t'))
-    return finish('ok', was and '', was)
+    return finish('ok', was and '', was and limit and was .. ' ' .. WORD or was)
 end
 
 -- Those that are no change to a resource, by OP.
