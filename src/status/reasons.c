@@ -143,6 +143,12 @@ void pause_write(struct text *out, const struct status_resource *line, uint64_t 
     add_said(out, &said, wall);
 }
 
+/* What add_said() has added. */
+static const char *in_brackets(const struct text *how)
+{
+    return how->bytes + strspn(how->bytes, " :");
+}
+
 void drain_write(
     struct text *out, struct shown_decision said, const struct viewer *viewer, uint64_t wall)
 {
@@ -152,12 +158,12 @@ void drain_write(
     add_said(&how, &said, wall);
     text_add(out, "this host is being drained");
     if (how.length > 0) {
-        text_add_format(out, " (%s)", how.bytes + strspn(how.bytes, " :"));
+        text_add_format(out, " (%s)", in_brackets(&how));
     }
     text_deinit(&how);
 }
 
-/* "the limit of etl, 20 in the file, was set to 5 4m ago by root: too slow" */
+/* "the limit of etl, 20 in the file, was set to 5 (4m ago by root: too slow)" */
 static void say_change(struct reasons *reasons, const struct reasons_resource *resource)
 {
     const struct status_resource *line = resource->line;
@@ -165,10 +171,11 @@ static void say_change(struct reasons *reasons, const struct reasons_resource *r
     struct text how = TEXT_INIT;
     add_said(&how, &said, resource->wall);
     if (how.length > 0 && line->file_limit.is_given) {
-        reasons_say(reasons, "the limit of %s, %llu in the file, was set to %llu%s", line->name,
-            number(line->file_limit.number), number(line->limit), how.bytes);
+        reasons_say(reasons, "the limit of %s, %llu in the file, was set to %llu (%s)", line->name,
+            number(line->file_limit.number), number(line->limit), in_brackets(&how));
     } else if (how.length > 0) {
-        reasons_say(reasons, "the items of %s were changed%s", line->name, how.bytes);
+        reasons_say(
+            reasons, "the items of %s were changed (%s)", line->name, in_brackets(&how));
     }
     text_deinit(&how);
 }

@@ -251,9 +251,9 @@ def test_who_has_changed_it_or_drains(daemon, berthctl):
         keys(line.split())["changed_at"] for line in after[1:3]]
     assert keys(lines[0].split())["drained_at"] == keys(after[0].split())["drained_at"]
     sentences = without_ages(told(client, "db")[1])
-    assert f"the limit of db, 2 in the file, was set to 1 SOME TIME ago by {me}: too slow" in sentences
+    assert f"the limit of db, 2 in the file, was set to 1 (SOME TIME ago by {me}: too slow)" in sentences
     assert f"this host is being drained (SOME TIME ago by {me}: new disks)" in sentences
-    assert f"the limit of market/x, 1 in the file, was set to 4 SOME TIME ago by {me}" in (
+    assert f"the limit of market/x, 1 in the file, was set to 4 (SOME TIME ago by {me})" in (
         without_ages(told(client, "market/x")[1]))
     shown = re.sub(r"since [\d: -]+", "since THEN ", berthctl("status").stdout)
     assert f"; since THEN by {me}: new disks\n" in shown
