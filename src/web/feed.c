@@ -208,6 +208,8 @@ static void add_drain(struct text *out, const struct status *status)
         &(struct instant){status->drained_at.is_given, (int64_t)status->drained_at.number});
     add_instant(out, "drained_by_uid", &(struct instant){uid->is_given, (int64_t)uid->number});
     add_string(out, "drained_by_user", uid->is_given ? user_name(uid->number) : NULL);
+    const struct optional *login = &status->drained_by_login.uid;
+    add_string(out, "drained_by_login_user", login->is_given ? user_name(login->number) : NULL);
     add_string(out, "drain_reason", status->drain_reason);
     text_add(out, "}");
 }

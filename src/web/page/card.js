@@ -4,11 +4,12 @@
 
   const SHOWN_WAITERS = 4;
 
-  /* " since 02:03:11 by alice on web1": who has paused, changed or drained it; '' if that is not
+  /* " since 02:03:11 by root (logged in as alice) on web1": who has paused, changed or drained it; '' if that is not
      known. */
   berth.whoseText = function (of, what) {
     const at = of[what + '_at'], host = of[what + '_host'];
-    const by = berth.userOf({ user: of[what + '_by_user'], uid: of[what + '_by_uid'] });
+    const by = berth.operatorOf({ user: of[what + '_by_user'], uid: of[what + '_by_uid'],
+      login_user: of[what + '_by_login_user'] });
     return (at ? ' since ' + berth.moment(at, berth.model.now()) : '') +
       (by === '?' ? '' : ' by ' + by) + (host ? ' on ' + host : '');
   };
