@@ -313,11 +313,20 @@ void remote_move_own(struct call *call, const struct lease *lease)
 
 /* ---- release ---- */
 
+/* It was no operator's: there was nothing to release, or it was the user's own. */
+static void forget_log(struct remote *remote)
+{
+    remote->log = request_log_free(remote->log);
+}
+
 /* The lease may just have ended: released. */
 static bool release_done(struct conn *conn, struct remote *remote, struct session_result *result)
 {
     if (result->outcome != OUTCOME_OK && result->outcome != OUTCOME_UNKNOWN) {
         return remote_answer(conn, remote->database, result);
+    }
+    if (result->outcome == OUTCOME_UNKNOWN || result->detail[0] != '\0') {
+        forget_log(remote); /* the detail says that nobody had it */
     }
     text_add(conn_answers(conn), "ok");
     text_add_key(conn_answers(conn), "was", result->outcome == OUTCOME_OK ? remote->why : NULL);
@@ -332,11 +341,16 @@ static void release_identity(
 {
     char uid[16] = "*", encoded[ENCODED_SIZE];
     remote_encode(encoded, holder);
-    if (!definition->identity_shared || !call_may(call, rights_admin_of, &definition->rights)) {
+    bool is_own =
+        !definition->identity_shared || !call_may(call, rights_admin_of, &definition->rights);
+    if (is_own) {
         snprintf(uid, sizeof uid, "%u", call->conn->client.uid);
     }
     const char *const words[] = {"release", call->request->arguments[0], uid, "", encoded, by};
-    remote_ask(call, definition->database, 6, words, release_done);
+    struct remote *remote = remote_ask(call, definition->database, 6, words, release_done);
+    if (is_own) {
+        forget_log(remote);
+    }
 }
 
 /* By an item: the database is first asked who has it. */
@@ -386,6 +400,9 @@ static bool release_found(struct conn *conn, struct remote *remote, const struct
         uint64_t id;
         bool is_over = remote_is_local(conn->server, key, &id); /* the database hears soon */
         remote->done = release_done;
+        if (uid == conn->client.uid) {
+            forget_log(remote);
+        }
         remote->why = is_over ? NULL : bereft(&call, remote, rows, holder);
         session_admin(
             fleet_session(conn->server->fleet, remote->database), on_result, conn, 5, words);
@@ -409,6 +426,7 @@ static bool release_looked(struct conn *conn, struct remote *remote, struct sess
     } else if (resource && !fleet_has_unit(rows, resource, item)) {
         answer_error(conn_answers(conn), CODE_UNKNOWN, item);
     } else {
+        forget_log(remote);
         text_add(conn_answers(conn), "ok\n"); /* nobody has it */
     }
     fleet_rows_free(rows);

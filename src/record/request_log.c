@@ -34,6 +34,7 @@ static const struct did_row {
     /* of another host's lease, or one that a database moves: */
     [COMMAND_revoke] = {true, .first = TARGET, .is_logged_elsewhere = true},
     [COMMAND_drop] = {true, .first = TARGET, .is_logged_elsewhere = true},
+    [COMMAND_release] = {true, .first = RESOURCE, .second = TARGET, .is_logged_elsewhere = true},
     [COMMAND_move] = {true, .first = TARGET, .second = NEW_VALUE, .is_logged_elsewhere = true},
 };
 
@@ -75,6 +76,9 @@ struct request_log *request_log_new(
     if (request->keys[KEY_INDEX_database]) {
         text_add(&log->what, " database=");
         text_add(&log->what, request->keys[KEY_INDEX_database]);
+    }
+    if (request->keys[KEY_INDEX_item]) {
+        log->arguments[1] = memory_string(request->keys[KEY_INDEX_item]);
     }
     log->reason = memory_string(request->keys[KEY_INDEX_reason]);
     log->history = history;

@@ -189,6 +189,21 @@ def test_what_is_said_of_another_hosts_lease(redis_server, hosts):  # noqa: F811
         assert (entry.verb, entry["target"], entry.get("reason")) == ("drop", key, reason)
 
 
+@needs_root
+@needs_redis
+def test_a_release_of_another_hosts_lease(redis_server, pair):  # noqa: F811
+    """By an operator; what users give back themselves is none, nor what nobody has."""
+    a, b = pair
+    operator = client_of(b)
+    for mine in connect_as(a, ANNA), client_of(a):
+        gets(mine, "acquire door")
+        until(lambda: shown(operator, "door")["holders"])
+        assert operator.request("release door item=0").startswith("ok was=")
+        until(lambda: not shown(operator, "door")["holders"])
+    does(operator, "release door item=0", "release door holder=nobody")
+    assert [entry.said() for entry in done(operator)] == [("release", dict(resource="door", target="0"))]
+
+
 @needs_redis
 def test_a_move_in_a_fleet(redis_server, pair):  # noqa: F811
     a, b = pair

@@ -27,7 +27,7 @@ local function release_of_identity()
     elseif n_taken(NAME) > 0 then
         return refused('not-holder')
     end
-    return finish('ok') -- units that are free already
+    return finish('ok', '', 'free') -- already
 end
 
 -- ---- changes to a definition ----
