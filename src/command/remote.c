@@ -68,7 +68,7 @@ static void remote_free(void *state)
     for (size_t i = 0; i < remote->n_words; i++) {
         free(remote->words[i]);
     }
-    request_log_end(remote->log, false, ": its outcome is unknown");
+    request_log_unanswered(remote->log);
     free(remote->why);
     free(remote);
 }

@@ -203,7 +203,7 @@ static bool gone_message(struct session *session, char *text)
     return true;
 }
 
-/* ---- what operators do at other hosts ---- */
+/* ---- what operators do at any host ---- */
 
 static const char *word_or_null(const char *word, bool (*is_valid)(const char *word))
 {
@@ -229,8 +229,7 @@ static bool did_message(struct session *session, char *text)
     while (n < N && rest) {
         fields[n++] = strsep(&rest, "\t");
     }
-    bool is_elsewhere = n == N && strcmp(fields[SESSION], session->id) != 0;
-    if (is_elsewhere && session->events.did && percent_decode(fields[REASON]) &&
+    if (n == N && session->events.did && percent_decode(fields[REASON]) &&
         strlen(fields[REASON]) <= REASON_BYTES && strlen(fields[HOST]) <= REASON_BYTES) {
         const struct did did = {
             .verb = fields[VERB],
@@ -238,7 +237,7 @@ static bool did_message(struct session *session, char *text)
             .target = word_or_null(fields[WORD], item_is_valid),
             .old = word_or_null(fields[WAS], item_is_valid),
             .by = actor_parse(fields[BY]),
-            .host = fields[HOST],
+            .host = strcmp(fields[SESSION], session->id) == 0 ? NULL : fields[HOST],
             .reason = fields[REASON][0] != '\0' ? fields[REASON] : NULL,
         };
         session->events.did(session->events.did_context, &did, session->now);

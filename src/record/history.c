@@ -230,6 +230,27 @@ void history_add_did(struct history *history, const struct did *did, nanoseconds
     text_deinit(&record);
 }
 
+void history_note_unanswered(struct history *history, const char *words)
+{
+    char **unanswered = history->unanswered;
+    free(unanswered[HISTORY_UNANSWERED - 1]);
+    memmove(unanswered + 1, unanswered, (HISTORY_UNANSWERED - 1) * sizeof *unanswered);
+    unanswered[0] = memory_string(words);
+}
+
+bool history_take_unanswered(struct history *history, const char *words)
+{
+    for (size_t i = 0; i < HISTORY_UNANSWERED; i++) {
+        char **unanswered = &history->unanswered[i];
+        if (*unanswered && strcmp(*unanswered, words) == 0) {
+            free(*unanswered);
+            *unanswered = NULL;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- an earlier run ---- */
 
 static void learn(struct history *history, const struct history_entry *entry)
@@ -402,5 +423,8 @@ void history_end(struct history *history)
         taker_free(history, taker);
     }
     forget_ends(history);
+    for (size_t i = 0; i < HISTORY_UNANSWERED; i++) {
+        free(history->unanswered[i]);
+    }
     history_ring_close(&history->ring);
 }

@@ -142,13 +142,42 @@ static void record_did(const struct request_log *log)
     history_add_did(log->history, &did, log->at);
 }
 
-void request_did_elsewhere(void *history, const struct did *did, nanoseconds at)
+/* By which a request of ours is found again. */
+static void add_words(struct text *out, const char *verb, const char *resource, const char *word)
+{
+    text_add_format(out, "%s %s %s", verb, resource ? resource : "", word ? word : "");
+}
+
+void request_log_unanswered(struct request_log *log)
+{
+    if (log && log->row->first == RESOURCE) {
+        struct text words = TEXT_INIT;
+        add_words(&words, log->subject.event, log->arguments[0], log->arguments[1]);
+        history_note_unanswered(log->history, words.bytes);
+        text_deinit(&words);
+    }
+    request_log_end(log, false, ": its outcome is unknown");
+}
+
+/* Of requests of this host all have an entry already that were answered in time. */
+static bool has_entry(struct history *history, enum command_index command, const struct did *did)
+{
+    bool has_word = command_table[command].max > 1; /* the message of a reset has more */
+    struct text words = TEXT_INIT;
+    add_words(&words, did->verb, did->resource, has_word ? did->target : NULL);
+    bool has = !did->host && !history_take_unanswered(history, words.bytes);
+    text_deinit(&words);
+    return has;
+}
+
+void request_did(void *history, const struct did *did, nanoseconds at)
 {
     size_t command = 0;
     while (command < N_COMMANDS && strcmp(command_table[command].word, did->verb) != 0) {
         command++;
     }
-    if (command < N_COMMANDS && rows[command].is_recorded && did->by.is_known) {
+    if (command < N_COMMANDS && rows[command].is_recorded && did->by.is_known &&
+        !has_entry(history, (enum command_index)command, did)) {
         const struct did_row *row = &rows[command];
         struct did complete = *did;
         complete.new = row->second == NEW_VALUE ? did->target : row->new;

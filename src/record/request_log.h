@@ -32,8 +32,10 @@ void request_log_is_about(struct request_log *log, const struct lease *lease);
 /* Logs "pause deploy: asked by uid 0, pid 1" and `outcome`, such as ": refused", or "". Takes `log`
  * over; does nothing if it is NULL. */
 void request_log_end(struct request_log *log, bool is_done, const char *outcome);
-/* At another host, whose name *did has; .target is the request's second argument. An entry of the
- * history, if the request is known. */
-void request_did_elsewhere(void *history, const struct did *did, nanoseconds at);
+/* The same, if the answer did not come: the request may have been carried out. */
+void request_log_unanswered(struct request_log *log);
+/* A database tells all hosts of it; .host is NULL if it was done here, and .target the request's
+ * second argument. An entry of the history, if the request is known, and has none yet. */
+void request_did(void *history, const struct did *did, nanoseconds at);
 /* Frees it without saying anything. Returns NULL. */
 struct request_log *request_log_free(struct request_log *log);

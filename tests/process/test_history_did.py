@@ -5,8 +5,8 @@ import signal
 import time
 
 from daemon_help import connect_as, does, held, needs_root, refused, shown, status, waits
-from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
-from fleet_ops_help import client_of, gets, pair, queues, up  # noqa: F401
+from fleet_help import clock, hosts, needs_redis, redis_section, redis_server, ways  # noqa: F401
+from fleet_ops_help import RESOURCES, client_of, gets, pair, queues, up  # noqa: F401
 from history_help import done, lines_of
 from lines import until
 from test_rights_shown import ANNA, BERT, CLEO, CONFIG as HIDING, DORA, EMIL
@@ -187,6 +187,24 @@ def test_what_is_said_of_another_hosts_lease(redis_server, hosts):  # noqa: F811
     for uid, reason in (ANNA, None), (EMIL, "there"):
         entry, = done(connect_as(b, uid))
         assert (entry.verb, entry["target"], entry.get("reason")) == ("drop", key, reason)
+
+
+@needs_redis
+def test_what_was_not_answered_in_time(redis_server, hosts, ways):  # noqa: F811
+    """Its own host hears of it, too, as all hosts do, and has one entry of each."""
+    way = ways(redis_server)
+    host, = up(redis_server, *hosts(RESOURCES, 1, redis_section(way.url)))
+    does(client_of(host), "limit etl 4", "resume gpus")
+    way.reply_after(0.3)
+    for request in "limit etl 1 reason=slow", "reset etl", "pause gpus":
+        client = client_of(host)
+        client.send(request + "\n")
+        client.close()
+    way.heal()
+    until(lambda: len(done(client_of(host))) == 5)
+    assert [entry.said() for entry in done(client_of(host))[2:]] == [
+        ("limit", dict(resource="etl", old="4", new="1", reason="slow")),
+        ("reset", dict(resource="etl", old="1", new="2")), ("pause", dict(resource="gpus", new="paused"))]
 
 
 @needs_root

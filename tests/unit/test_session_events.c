@@ -186,7 +186,7 @@ static void note_did(void *context, const struct did *did, nanoseconds at)
     actor_format(by, &did->by);
     text_add_format(&takings, "%s %s %s %s '%s' %s %s; ", did->verb,
         did->resource ? did->resource : "-", did->target ? did->target : "-",
-        did->old ? did->old : "-", by, did->host, did->reason ? did->reason : "-");
+        did->old ? did->old : "-", by, did->host ? did->host : "here", did->reason ? did->reason : "-");
 }
 
 /* Any host may have said anything. */
@@ -203,6 +203,7 @@ Test(session_events, what_an_operator_did_at_another_host)
     char *own = text_take(&takings);
     message(own);
     free(own);
+    expect_takings("limit s 5 20 '0' here why; ");
     message("did\tsomebody\tlimit\ts\t5\t20\t0\tweb1");
     message("did\tsomebody\tlimit\ts\t5\t20\t0\tweb1\t%2");
     message("did\t");
