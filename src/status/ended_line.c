@@ -190,20 +190,6 @@ size_t ended_line_plain(const char *line)
 
 /* ---- what operators did ---- */
 
-bool did_resource(const struct did *did, size_t i, char name[static NAME_BYTES + 1])
-{
-    const char *next = i == 0 ? did->resource : did->others;
-    for (size_t k = 1; next && k < i; k++) {
-        next = strchr(next, ' ');
-        next += next ? 1 : 0;
-    }
-    size_t n = next ? strcspn(next, " ") : 0;
-    bool fits = n > 0 && n <= NAME_BYTES;
-    memcpy(name, fits ? next : "", fits ? n : 0);
-    name[fits ? n : 0] = '\0';
-    return fits;
-}
-
 void did_line_write(struct text *out, const struct did *did, uint64_t at)
 {
     text_add(out, "did ");

@@ -25,8 +25,6 @@ size_t ended_line_plain(const char *line);
 
 /* Appends the line of what an operator did at `at`, milliseconds since 1970, LF included; it is
  * below LINE_BYTES. Who may not see the reason has none in *did. */
-/* The name of the i-th of the resources that it is about. False: there are not so many. */
-bool did_resource(const struct did *did, size_t i, char name[static NAME_BYTES + 1]);
 void did_line_write(struct text *out, const struct did *did, uint64_t at);
 
 /* How it ended: a code's word, "gone", or "denied" with the code in *codep (else NULL). */

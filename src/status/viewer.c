@@ -2,7 +2,6 @@
 
 #include "core/core.h"
 #include "core/resource.h"
-#include "status/ended_line.h"
 #include "wire/protocol.h"
 
 #include <string.h>
@@ -73,6 +72,20 @@ static bool is_of_lease(const struct did *did)
         command++;
     }
     return command < N_COMMANDS && command_is_of_lease((enum command_index)command);
+}
+
+bool did_resource(const struct did *did, size_t i, char name[static NAME_BYTES + 1])
+{
+    const char *next = i == 0 ? did->resource : did->others;
+    for (size_t k = 1; next && k < i; k++) {
+        next = strchr(next, ' ');
+        next += next ? 1 : 0;
+    }
+    size_t n = next ? strcspn(next, " ") : 0;
+    bool fits = n > 0 && n <= NAME_BYTES;
+    memcpy(name, fits ? next : "", fits ? n : 0);
+    name[fits ? n : 0] = '\0';
+    return fits;
 }
 
 bool viewer_sees_did(const struct viewer *viewer, struct core *core, const struct did *did)

@@ -46,6 +46,8 @@ bool viewer_sees_remote(const struct viewer *viewer, uint32_t uid, uint64_t n_hi
 bool viewer_sees_ended(const struct viewer *viewer, struct core *core,
     const struct saved_lease *saved, uint16_t hiding);
 
+/* The name of the i-th of the resources that it is about. False: there are not so many. */
+bool did_resource(const struct did *did, size_t i, char name[static NAME_BYTES + 1]);
 /* Whether the reason of what an operator did shows: of what was done to a lease as the lease does,
  * once it is over; of anything else, as `status` does, to everybody. */
 bool viewer_sees_did(const struct viewer *viewer, struct core *core, const struct did *did);

@@ -53,7 +53,8 @@ def test_a_drain(client):
 
 
 def test_what_is_refused_is_none(client):
-    for line in ("limit b x", "limit gpus 3", "limit market/none 3000000", "remove gpus g9", "pause none", "found", "drain wait=2"):
+    for line in ("limit b x", "limit gpus 3", "limit market/none 3000000", "remove gpus g9", "pause none", "found",
+                 "drain wait=2"):
         refused(client, line)
     assert done(client) == []
 

@@ -178,7 +178,8 @@ Test(feed, what_a_drain_makes_of_all)
     BATCH("host draining=1 drained_at=17 drained_by=60001 drain_reason=a%20b held=1 waiting=0");
     const char *json = answer(&before);
     cr_assert(has(json, "\"drain\":{\"drained_at\":17,\"drained_by_uid\":60001,"
-                        "\"drained_by_user\":null,\"drain_reason\":\"a b\"}"));
+                        "\"drained_by_user\":null,\"drained_by_login_user\":null,"
+                        "\"drain_reason\":\"a b\"}"));
     cr_assert(has(json, "\"draining\":true") && has(json, "{\"name\":\"a\""), "%s", json);
     cr_assert(has(json, "{\"name\":\"b\"") && !has(json, "\"grantable\":1"));
 }

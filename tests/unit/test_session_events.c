@@ -186,7 +186,8 @@ static void note_did(void *context, const struct did *did, nanoseconds at)
     actor_format(by, &did->by);
     text_add_format(&takings, "%s %s %s %s '%s' %s %s; ", did->verb,
         did->resource ? did->resource : "-", did->target ? did->target : "-",
-        did->old ? did->old : "-", by, did->host ? did->host : "here", did->reason ? did->reason : "-");
+        did->old ? did->old : "-", by, did->host ? did->host : "here",
+        did->reason ? did->reason : "-");
 }
 
 /* Any host may have said anything. */
