@@ -49,7 +49,7 @@ def test_the_file_is_the_history(daemon, client):
     content = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
     magic, _, ring_size, _, number = HEAD.unpack_from(content)
     assert magic == b"berth history 1\0" and f"{number:016x}" == ring
-    assert len(content) == int(size) == ring_size + 4096 and int(layout) == 2
+    assert len(content) == int(size) == ring_size + 4096 and int(layout) == 3
     assert b"read-by-others" in content[:]
     client.request("release " + held(client, "acquire s reason=later"))
     assert b"later" in content[:]
