@@ -26,7 +26,7 @@ def test_units_holders_and_queue(chromium, office):
     text = chromium.text()
     for words in ("its user has reached the quota", "waits for gpus as well", "5 more wait",
                   "1 being stopped", "by root on ares: disk is being replaced", "limit 5 (file: 20) since ",
-                  "by alice: too slow", "12 / 12 held"):
+                  "by root (logged in as alice): too slow", "12 / 12 held"):
         assert words in text, words
     chromium.must_be_clean()
 
