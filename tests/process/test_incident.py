@@ -126,7 +126,7 @@ def test_ten_questions(incident):
     find(r"^complete: this host from [\d:]+ on; the fleet's database default from [\d:]+ on$", shown)
     # 6 did the limit help: who has set it, when, from what, why; and the figures from then on
     find(r"limit db 3 -> 2 by root.*too slow", incident.ask("history", "db"))
-    find(r"limit of db, 3 in the file, was set to 2 \S+ ago by root on alpha: too slow", why)
+    find(r"limit of db, 3 in the file, was set to 2 \(\S+ ago by root on alpha: too slow\)", why)
     after = incident.json("stats", "db", "--since", time.strftime("%H:%M:%S", time.localtime(incident.changed / 1000)))
     assert after["from_at_ms"] >= incident.changed // 1000 * 1000
     # 7 is Redis slow, 8 which host is gone
