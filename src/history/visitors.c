@@ -7,12 +7,13 @@
 #include "wire/linebuf.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MAX_ACCEPTS = 16, ENOUGH_BYTES = 64 << 10, GROUPS_BYTES = 3840 };
+enum { MAX_ACCEPTS = 16, ENOUGH_BYTES = 64 << 10, GROUPS_BYTES = 3840, NOBODY = 65534 };
 
 #define SILENT_FOR (60 * NANOSECONDS_PER_SECOND) /* without a request, or without reading */
 #define SIGHT_FOR (5 * NANOSECONDS_PER_SECOND) /* what a user may see is asked again after */
@@ -62,29 +63,45 @@ static void leave(struct visitor *visitor)
 
 /* ---- requests ---- */
 
-/* What the user may see, as berthd says it; while it is down: one's own, and to some all. */
+/* Whether who is in the view group, and nothing else, sees all: that a member does may be for
+ * another reason. */
+static void learn_of_viewers(struct visitors *visitors)
+{
+    struct sight sight = {0};
+    char group[16];
+    snprintf(group, sizeof group, "%u", visitors->view_group);
+    if (berthd_link_ask_sight(visitors->link, NOBODY, group, &sight)) {
+        visitors->viewers_see_all = sight.sees_all;
+    }
+    sight_deinit(&sight);
+}
+
+/* What the user may see, as berthd says it; while it is down: one's own, and who saw all before
+ * sees all. */
 static void look_at_rights(struct visitor *visitor, nanoseconds now)
 {
     struct text groups = TEXT_INIT;
+    struct visitors *visitors = visitor->visitors;
     size_t n = 0;
-    bool is_viewer = visitor->uid == 0;
+    bool is_viewer = false;
     if (visitor->sight.is_known && now - visitor->sight_at < SIGHT_FOR) {
         return;
     }
     gid_t *gids = peer_groups(visitor->fd, &n);
     text_add(&groups, "");
     for (size_t i = 0; gids && i < n; i++) {
-        is_viewer |= gids[i] == visitor->visitors->view_group;
+        is_viewer |= gids[i] == visitors->view_group;
         if (groups.length < GROUPS_BYTES) { /* as many as berthd takes in a line */
             text_add_format(&groups, "%s%u", i > 0 ? "," : "", gids[i]);
         }
     }
     free(gids);
     sight_deinit(&visitor->sight);
-    if (!berthd_link_ask_sight(
-            visitor->visitors->link, visitor->uid, groups.bytes, &visitor->sight)) {
+    if (!berthd_link_ask_sight(visitors->link, visitor->uid, groups.bytes, &visitor->sight)) {
         sight_deinit(&visitor->sight);
-        visitor->sight.sees_all = is_viewer;
+        visitor->sight.sees_all = visitor->uid == 0 || (is_viewer && visitors->viewers_see_all);
+    } else if (is_viewer) {
+        learn_of_viewers(visitors);
     }
     visitor->sight_at = now;
     text_deinit(&groups);

@@ -17,7 +17,8 @@ struct visitors {
     struct days *days;
     struct drain *drain;
     struct berthd_link *link;
-    gid_t view_group; /* whose members see all when berthd is down; -1: there is none */
+    gid_t view_group; /* whose members may see all when berthd is down; -1: there is none */
+    bool viewers_see_all; /* they do: berthd has said so last */
     uv_poll_t listening;
     uv_idle_t idle; /* while there is an answer to go on with, and nothing to send */
     struct visitor *list[MAX_VISITORS]; /* owned; NULL: nobody */
