@@ -260,9 +260,11 @@ enum day_result day_bounds(struct day_file *file, struct day_row *newest, int64_
         .ended = numbers[1],
         .ring = (uint64_t)numbers[2],
         .serial = (uint64_t)numbers[3]};
-    return result == DAY_DONE
-        ? ask_numbers(file, "SELECT ended FROM ended ORDER BY number LIMIT 1", oldestp, 1)
-        : result;
+    const char *sql = "SELECT ended FROM ended ORDER BY number LIMIT 1";
+    if (result == DAY_DONE && ask_numbers(file, sql, oldestp, 1) != DAY_DONE) {
+        *oldestp = newest->ended - newest->ended % DAY_MILLISECONDS;
+    }
+    return result;
 }
 
 void day_scan(struct day_file *file, const struct day_filter *filter, int64_t above, int64_t upto,

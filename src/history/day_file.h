@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define DAY_MILLISECONDS INT64_C(86400000)
+
 enum day_result {
     DAY_DONE,
     DAY_FAILS, /* no room, no rights, the disk: it may be better later */
@@ -79,8 +81,8 @@ enum day_result day_add(struct day_file *file, const struct day_row *row);
 /* The row of that entry goes if it is one of the last. */
 enum day_result day_take_back(struct day_file *file, uint64_t ring, uint64_t serial);
 
-/* .ring, .serial, .number and .ended of the newest row; and when the oldest one ended; 0: there is
- * none. */
+/* .ring, .serial, .number and .ended of the newest row; and when the oldest one ended, or could, if
+ * it is damaged; 0: there is none. */
 enum day_result day_bounds(struct day_file *file, struct day_row *newest, int64_t *oldestp);
 
 /* Walks the rows above `above`, up to `upto`. day_next(): *has_rowp false: that was all. Its rows

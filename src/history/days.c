@@ -13,8 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DAY_MILLISECONDS INT64_C(86400000)
-
 /* ---- the list ---- */
 
 void date_of(int64_t ended, char out[static DATE_SIZE])
@@ -63,7 +61,7 @@ static struct day *day_of(struct days *days, const char *date)
     return days->list[i];
 }
 
-static int64_t begin_of(const char *date)
+int64_t begin_of(const char *date)
 {
     struct tm when = {0};
     strptime(date, "%Y-%m-%d", &when);

@@ -59,6 +59,7 @@ struct day_file *days_use(struct days *days, struct day *day);
 int64_t days_since(struct days *days);
 
 void date_of(int64_t ended, char out[static DATE_SIZE]);
+int64_t begin_of(const char *date);
 /* A gap between two times; `n` 0: nobody knows how much is missing. Its line is added to `line`,
  * which is empty and must outlive the row. */
 struct day_row gap_row(

@@ -28,8 +28,10 @@ void question_begin(struct question *question, struct days *days)
     int64_t oldest;
     struct day *last = days->n > 0 ? days->list[days->n - 1] : NULL;
     struct day_file *file = last ? days_use(days, last) : NULL;
-    if (file && day_bounds(file, &newest, &oldest) == DAY_DONE) {
+    if (last) { /* also if it cannot be read: that is a gap */
         memcpy(question->end.date, last->date, DATE_SIZE);
+    }
+    if (file && day_bounds(file, &newest, &oldest) == DAY_DONE) {
         question->end.number = newest.number;
     }
     question->at = question->found = question->end;
@@ -92,8 +94,8 @@ static void add_gap_of_lost(struct question *question, int64_t until, struct tex
 {
     struct text line = TEXT_INIT;
     if (question->n_lost > 0) {
-        until = until > 0 ? until : (int64_t)milliseconds(clock_wall_now());
-        int64_t from = question->last_ended > 0 ? question->last_ended : until;
+        int64_t asked = later(begin_of(question->at.date), question->filter.since);
+        int64_t from = later(asked, question->last_ended);
         uint64_t n = question->n_lost > MAX_LOST ? 0 : question->n_lost;
         gap_row(&line, from, until, "damaged", n);
         text_add(out, line.bytes);
@@ -111,18 +113,26 @@ static struct day_file *file_at(struct question *question, struct days *days)
         return NULL;
     }
     struct day_file *file = days_use(days, day);
-    question->n_lost = file ? question->n_lost : MAX_LOST + 1;
+    if (!file) {
+        question->n_lost = MAX_LOST + 1;
+        question->at.number = 0;
+    }
     return file;
 }
 
 /* The number of its newest row that is asked for; 0: there is none. */
-static int64_t newest_at(const struct question *question, struct day_file *file)
+static int64_t newest_at(struct question *question, struct day_file *file)
 {
-    struct day_row newest = {.number = question->end.number};
+    struct day_row newest;
     int64_t oldest;
-    bool is_known = strcmp(question->at.date, question->end.date) == 0 ||
-        day_bounds(file, &newest, &oldest) == DAY_DONE;
-    return is_known ? newest.number : 0;
+    if (question->end.number > 0 && strcmp(question->at.date, question->end.date) == 0) {
+        return question->end.number;
+    }
+    if (day_bounds(file, &newest, &oldest) != DAY_DONE) {
+        question->n_lost = MAX_LOST + 1;
+        return 0;
+    }
+    return newest.number;
 }
 
 /* Goes on to the day before. False: it is not asked for. */
@@ -148,7 +158,9 @@ static bool next_day(struct question *question, struct days *days, struct text *
     memcpy(behind, question->at.date, DATE_SIZE);
     strcat(behind, "~"); /* before all later days */
     struct day *next = days_from(days, behind);
-    add_gap_of_lost(question, question->last_ended, out);
+    int64_t end = begin_of(question->at.date) + DAY_MILLISECONDS - 1;
+    int64_t now = (int64_t)milliseconds(clock_wall_now());
+    add_gap_of_lost(question, earlier(end, now), out);
     if (!next || strcmp(question->at.date, question->end.date) >= 0) {
         return false;
     }
@@ -159,9 +171,20 @@ static bool next_day(struct question *question, struct days *days, struct text *
 
 /* ---- rows ---- */
 
+/* On the way back: a gap is to be where something cannot be read; but what is behind it must be
+ * reached again on the way forth. */
+static void note_lost(struct question *question)
+{
+    bool is_in_reach = question->at.number == 0 || question->n_lost <= MAX_LOST / 2;
+    if (question->n_found <= question->limit && is_in_reach) {
+        question->found = question->at;
+    }
+}
+
 /* On the way back: the newest ones are counted. */
 static void count_row(struct question *question, const struct day_row *row)
 {
+    question->n_lost = 0;
     question->n_found += row->kind != ROW_GAP;
     if (question->n_found <= question->limit) {
         memcpy(question->found.date, question->at.date, DATE_SIZE);
@@ -237,10 +260,14 @@ static bool step(struct question *question, struct days *days, const struct sigh
     struct text *out, size_t enough)
 {
     bool is_back = question->stage == QUESTION_BACK, has_row = true;
-    struct day_file *file = file_at(question, days);
+    struct day_file *file = file_at(question, days); /* may change the place */
     int64_t at = question->at.number, newest = file ? newest_at(question, file) : 0;
     int64_t left = is_back ? at : newest - at;
-    if (!file || left <= 0) {
+    bool is_over = !file || left <= 0;
+    if (is_over && is_back && question->n_lost > 0) {
+        note_lost(question);
+    }
+    if (is_over) {
         return is_back ? previous_day(question, days) : next_day(question, days, out);
     }
     int64_t far = left < question->step ? left : question->step;
@@ -264,6 +291,9 @@ static bool step(struct question *question, struct days *days, const struct sigh
     question->n_lost += is_lost;
     question->step = result == DAY_DONE ? ROWS_AT_ONCE : 1;
     question->at.number = is_lost || (result == DAY_DONE && !has_row) ? far : at;
+    if (is_back && is_lost) {
+        note_lost(question);
+    }
     return !is_back || question->n_found <= question->limit;
 }
 

@@ -1,11 +1,12 @@
 """What berth-history does not know: it shows it to nobody, and calls nothing complete that is not."""
 
 import os
+import time
 
 import pytest
 
 from daemon_help import connect_as, held, needs_root
-from keeper_help import Keeper, Past, needs_history
+from keeper_help import Keeper, Past, ended, needs_history, wall_now
 from lines import until
 from test_rights_shown import ANNA, BERT, VIEWING, WORDS
 
@@ -64,3 +65,90 @@ def test_viewers_see_all_while_berthd_is_down_if_it_has_said_so(keeper, berthd, 
         until(lambda: sees(60008, VIEWING) == (expected is True))
         sees(BERT, VIEWING)
         assert sees_while_it_is_down() == expected, config
+
+
+# ---- what cannot be read ----
+
+DAY = 86400000
+
+
+def date_before(days):
+    return time.strftime("%Y-%m-%d", time.gmtime(time.time() - days * 86400))
+
+
+def cannot_be_opened(kept, days):
+    """The file of so many days ago."""
+    (kept.days / f"{date_before(days)}.db").mkdir()
+
+
+def move_back(kept, days):
+    """What is kept, by so many days: a file of a day, or those behind."""
+    for name in kept.files():
+        with kept.database(name) as database:
+            database.execute("UPDATE ended SET ended = ended - :by, asked = asked - :by,"
+                             " granted = max(granted - :by, 0)", {"by": days * DAY})
+        (kept.days / name).rename(kept.days / f"{date_before(days)}.db")
+
+
+def test_of_the_newest_day_a_gap_is_shown(keeper, berthd):
+    """And what was before it."""
+    client = berthd(OPEN).client()
+    kept = keeper()
+    leases = [ended(client) for _ in range(3)]
+    assert kept.past().leases == leases
+    kept.stop()
+    move_back(kept, 1)
+    cannot_be_opened(kept, 0)
+    kept.start()
+    for limit, shown in ("", leases), (" limit=2", leases[1:]), (" limit=1000", leases):
+        past = kept.past(f"history{limit}")
+        assert past.leases == shown and past.why == ["damaged"]
+        assert int(past.gaps[0]["from"]) % DAY == 0 and int(past.gaps[0]["until"]) > wall_now() - 10000
+    assert sum(line.startswith("gap ") for line in kept.client().lines("stats")) == 1
+
+
+@pytest.mark.parametrize("limit", ["", " limit=1000"])
+def test_of_a_day_in_between_a_gap_is_shown(keeper, berthd, limit):
+    client = berthd(OPEN).client()
+    kept = keeper()
+    leases = [ended(client) for _ in range(3)]
+    assert kept.past().leases == leases
+    kept.stop()
+    today = kept.files()[-1]
+    content = (kept.days / today).read_bytes()
+    move_back(kept, 2)
+    (kept.days / today).write_bytes(content)
+    cannot_be_opened(kept, 1)
+    cannot_be_opened(kept, 3)
+    kept.start()
+    past = kept.past(f"history{limit}")
+    assert past.leases == leases * 2
+    for gap, days in zip(past.gaps, (3, 1), strict=True):
+        assert gap["why"] == "damaged" and int(gap["from"]) // DAY == wall_now() // DAY - days
+        assert int(gap["until"]) - int(gap["from"]) == DAY - 1
+    assert [line.split(" ")[0] for line in past.lines] == ["gap", *["ended"] * 3, "gap", *["ended"] * 3]
+    assert kept.past("history limit=2").why == []
+    newer = kept.past(f"history since={DAY * 3 // 2}{limit}")
+    assert newer.leases == leases and len(newer.gaps) == 1
+
+
+def test_of_lost_rows_at_the_begin_a_gap_is_shown(keeper, berthd):
+    """Whichever way they are looked for."""
+    client = berthd("history = 4M\n" + OPEN).client()
+    kept = keeper()
+    leases = [ended(client) for _ in range(400)]
+    until(lambda: kept.past().leases == leases)
+    kept.stop()
+    with kept.database() as database:
+        page, = database.execute("SELECT min(pageno) FROM dbstat WHERE name = 'ended' AND pagetype = 'leaf'").fetchone()
+    path = kept.days / kept.files()[-1]
+    content = bytearray(path.read_bytes())
+    content[(page - 1) * 4096:page * 4096] = bytes(4096)
+    path.write_bytes(content)
+    kept.start()
+    past = kept.past()
+    n = 400 - len(past.leases)
+    assert 0 < n < 300 and past.leases == leases[n:] and past.why == ["damaged"]
+    assert kept.past("history limit=1000").lines == past.lines
+    assert int(past.gaps[0]["from"]) % DAY == 0 and past.gaps[0]["until"] == past.entries[0]["ended"]
+    assert kept.past("history limit=20").lines == past.lines[-20:]
