@@ -250,6 +250,93 @@ def test_whose_it_is_and_from_when_on(chromium, office):
     chromium.must_be_clean()
 
 
+def ask_again(chromium):
+    """As 15 seconds later."""
+    chromium.run("return new Promise((done) => berth.past.more(done))")
+
+
+def test_what_was_not_told_is_asked_for_again(chromium, office):
+    """For the whole period, and nothing of it is there twice."""
+    lease, now = fixture.past_lease, office.world.began
+    late = lease(1, "warehouse", [0], "zoe", "late.sh", now - 600_000, now - 590_000, now - 300_000)
+    early = lease(2, "warehouse", [0], "yves", "early.sh", now - 1_800_000, now - 1_790_000, now - 1_700_000,
+                  host="boreas", lease="5e55/1k0p0000002")
+    known = fixture.source(None, 1)
+    database = {"sources": [known, fixture.source("main", now - 2_400_000)], "failed": [], "kept_by": "berth-history",
+                "leases": [late, early], "gaps": [], "actions": []}
+    down = {"from_at_ms": now - 2_000_000, "until_at_ms": now, "why": "down", "n": None}
+    not_yet = ({"sources": [known], "failed": [{"database": "main", "why": "no answer of Redis"}], "leases": [late],
+                "gaps": [], "actions": []},
+               {**database, "kept_by": "berthd", "why": "no answer in time", "leases": [late]},
+               {**database, "gaps": [down], "leases": [late]})
+    for answer in not_yet:
+        office.world.past_keys = answer
+        chromium.open_live(office.address + "#timeline?q=warehouse")
+        chromium.wait_for("return berth.past.leases.size === 1 && !berth.past.loading")
+        assert chromium.run("return berth.past.spans.length") == 0
+        office.world.past_keys = database
+        ask_again(chromium)
+        assert chromium.run("return [...berth.past.leases.values()].map(lease => lease.program)") == [
+            "late.sh", "early.sh"]
+        assert chromium.run("return [berth.past.spans.length, berth.past.gaps.length]") == [1, 0]
+        assert chromium.run("return berth.past.spans[0][0] <= berth.model.now() - 3500000")
+    chromium.must_be_clean()
+
+
+def test_what_is_told_again_moves_by_latency(chromium, office):
+    """Leases by their ids, also this host's by its database; actions by what was done when."""
+    now, did = office.world.began, fixture.action
+
+    def told(by):
+        own = fixture.past_lease(1, "warehouse", [0], "zoe", "own.sh", now - 9000 + by, now - 8000 + by, now - 7000 + by)
+        other = fixture.past_lease(2, "warehouse", [1], "yves", "other.sh", now - 9000 + by, now - 8000 + by,
+                                   now - 7000 + by, host="boreas", lease="5e55/1k0p0000002")
+        again = {**own, "host": "ares", "lease": "5e55/" + own["lease"]}
+        office.world.past_keys = {"gaps": [], "leases": [again if by % 2 else own, other], "actions": [
+            did(now - 6000 + by, "pause", resource="warehouse"), did(now - 4000 + by, "resume", resource="warehouse"),
+            did(now - 2000 + by, "pause", resource="warehouse")]}
+
+    told(0)
+    chromium.open_live(office.address + "#timeline?q=warehouse")
+    chromium.wait_for("return berth.past.leases.size === 2")
+    for by in (3, 140, -80, 1):
+        told(by)
+        ask_again(chromium)
+        assert chromium.run("return [berth.past.leases.size, berth.past.actions.size]") == [2, 3]
+    chromium.must_be_clean()
+
+
+def test_use_is_of_the_time_that_is_known(chromium, office):
+    """By the database of a resource, by this host of the others; and not without it."""
+    now = office.world.began
+
+    def load():
+        """What the canvas says then."""
+        chromium.run("""
+            const proto = CanvasRenderingContext2D.prototype, fill = proto.fillText;
+            window.said = [];
+            proto.fillText = function (text, ...more) { window.said.push(text); fill.call(this, text, ...more); };
+            berth.past.load(() => { window.said = []; berth.timeline.changed(); });""")
+        chromium.wait_for("return window.said.includes('warehouse')")
+        return [text for text in chromium.run("return window.said") if "% used" in text]
+
+    units = [fixture.past_lease(i, "warehouse", [i], "zoe", "own.sh", now - 600_000, now - 600_000, now, database="main",
+                                host="boreas", lease=f"5e55/{i}") for i in range(12)]
+    told = {"gaps": [], "actions": [], "leases": units}
+    office.world.update(*[{**each, "holders": [], "waiters": [], "waiting": 0, "in_use": 0}
+                          for each in office.world.status()["resources"] if each["name"] == "warehouse"])
+    known = fixture.source(None, now - 24 * fixture.HOUR)
+    office.world.past_keys = {**told, "sources": [known, fixture.source("main", now - 600_000)]}
+    chromium.open_live(office.address + "#timeline?q=warehouse")
+    chromium.wait_for("return berth.past.leases.size === 12")
+    assert int(load()[0].split(" ")[0]) > 90
+    hover(chromium, now - 1_800_000, "Nothing is known before ", y=60)
+    office.world.past_keys = {**told, "sources": [known], "failed": [{"database": "main", "why": "no answer"}]}
+    assert load() == []
+    hover(chromium, now - 1_800_000, "its database tells nothing of other hosts", y=60)
+    chromium.must_be_clean()
+
+
 def test_what_operators_did_is_marked(chromium, office):
     chromium.open_live(office.address + "#timeline?q=warehouse")
     chromium.wait_for("return berth.past.actions.size === 2")
@@ -288,6 +375,21 @@ def test_what_one_answer_cannot_hold_is_asked_for_where_one_looks(chromium, offi
     chromium.press("ArrowLeft")
     chromium.wait_for("return [...berth.past.leases.values()].some(lease => lease.program === 'early.sh')")
     hover(chromium, now - 1_750_000, "early.sh", y=75)
+    chromium.must_be_clean()
+
+
+def test_a_closer_look_does_not_end_what_is_asked_for(chromium, office):
+    now = office.world.began
+    office.world.past_keys = {"sources": [fixture.source(None, 1, True)], "actions": [], "gaps": [], "leases": [
+        fixture.past_lease(1, "deploy", [0], "zoe", "late.sh", now - 600_000, now - 590_000, now - 300_000)]}
+    chromium.open_live(office.address + "#timeline?q=deploy")
+    note(chromium, "zoom in to see older ones")
+    chromium.run("const view = berth.timeline.view; return new Promise((done) => "
+                 "berth.past.part(view.from, view.until + 60000, done))")
+    assert chromium.run("return berth.past.until <= berth.model.now()")
+    assert chromium.run("return berth.past.spans.every(([, until]) => until <= berth.model.now())")
+    ask_again(chromium)
+    assert chromium.run("return berth.past.error") is None
     chromium.must_be_clean()
 
 

@@ -5,10 +5,13 @@
   const LIMIT = 5000;
   const SHARED_MS = 10000; // pages that ask at the same time ask the same, which is answered once
   const OVERLAP_MS = 5000;
+  const SAME_MS = 250; // in each answer, instants from others move by latency
 
   const past = {
     period: 3600000, // 0: all that is kept
-    from: 0, leases: new Map(), actions: new Map(), gaps: [], told: null,
+    from: 0, // the period's
+    until: undefined, // up to here all has been told; undefined: nothing has been loaded yet
+    leases: new Map(), actions: new Map(), gaps: [], told: null,
     spans: [], // [from, until] that is here, in their order, without overlap
     loading: false, error: null,
   };
@@ -47,21 +50,41 @@
     return isCut ? Math.min(...answer.leases.map((lease) => lease.ended_at_ms)) : from;
   }
 
+  /* Not by everybody: then its time is asked for again. */
+  const isWhole = (answer) => answer.failed.length === 0 &&
+    (answer.kept_by === 'berth-history' || !answer.why) &&
+    !(answer.gaps || []).some((gap) => gap.why === 'down');
+
+  /* An id is never given twice. This host's is told by its database as SESSION/LEASE. */
+  const keyOf = (lease) => (lease.host && lease.host !== berth.model.host ? lease.lease
+    : '@' + lease.lease.split('/').pop());
+
+  /* One that is there is told again. */
+  function takeAction(action) {
+    const deed = [action.verb, action.resource, action.target, action.old, action.new,
+      action.host, action.uid].join(' ');
+    const key = (ms) => Math.floor((action.at_ms + ms) / SAME_MS) + ' ' + deed;
+    const known = [-SAME_MS, SAME_MS].map(key).find((other) => past.actions.has(other));
+    past.actions.set(known || key(0), action);
+  }
+
   function take(answer, from, until) {
     for (const lease of answer.leases || []) {
       if (isGood(lease)) {
-        past.leases.set(lease.lease + ' ' + lease.asked_at_ms, lease);
+        past.leases.set(keyOf(lease), lease);
       }
     }
     for (const action of answer.actions || []) {
       if (Number.isFinite(action.at_ms)) {
-        past.actions.set([action.at_ms, action.verb, action.resource, action.target].join(' '),
-          action);
+        takeAction(action);
       }
     }
-    past.gaps = mergeGaps(past.gaps, answer.gaps || []);
     past.told = answer;
-    addSpan(whole(answer, from), until);
+    if (isWhole(answer)) {
+      past.gaps = past.gaps.filter((gap) => gap.why !== 'down');
+      addSpan(whole(answer, from), Math.min(until, berth.model.now()));
+    }
+    past.gaps = mergeGaps(past.gaps, answer.gaps || []);
   }
 
   function forget() {
@@ -72,7 +95,8 @@
     past.spans = [];
   }
 
-  async function ask(from, until, own, told) {
+  /* isPart: not up to now. */
+  async function ask(from, until, own, told, isPart = false) {
     let answer = null;
     past.loading = true;
     try {
@@ -85,7 +109,9 @@
       past.loading = false;
       if (answer) {
         take(answer, from, until);
-        past.until = until;
+        if (!isPart) {
+          past.until = isWhole(answer) ? until : from;
+        }
       }
       told();
     }
@@ -102,14 +128,14 @@
   /* Adds what has ended since. */
   past.more = function (told) {
     if (!past.loading) {
-      ask(Math.max(past.from, (past.until || past.from) - OVERLAP_MS), berth.model.now(),
+      ask(Math.max(past.from, (past.until ?? past.from) - OVERLAP_MS), berth.model.now(),
         generation, told);
     }
   };
 
   /* A part of a period that has more than one answer can hold. */
   past.part = function (from, until, told) {
-    return ask(from, until, generation, told);
+    return ask(from, until, generation, told, true);
   };
 
   /* The instant at which what is known begins. */
@@ -130,7 +156,9 @@
     overwritten: 'more ended than berthd could keep', reboot: 'the host was rebooted',
     'not-running': 'berth-history was not running', damaged: 'what was kept is damaged',
     'disk-full': 'the disk was full', trimmed: 'it is kept no longer',
+    'memory-full': 'the database had no memory left', down: 'the database did not answer',
     before: 'it is not kept', cut: 'more than fits: zoom in',
+    untold: 'its database tells nothing of other hosts',
   };
 
   berth.gapText = function (gap, now) {
@@ -145,16 +173,21 @@
 
   berth.reasonOf = (gap) => reasons[gap.why] || String(gap.why);
 
-  /* From when on anybody knows anything. */
-  past.knownSince = function () {
-    const since = (past.told ? past.told.sources : []).map((source) => source.since_at_ms)
-      .filter(Number.isFinite);
-    return since.length === 0 ? 0 : Math.min(...since);
+  /* From when on that database (null: this host) knows all; NaN: it knows nothing. */
+  past.knownSince = function (database) {
+    const source = (past.told ? past.told.sources : []).find((one) => one.database === database);
+    return source ? source.since_at_ms ?? NaN : NaN;
   };
 
-  /* Gaps, and what was before all that is known. */
-  past.unknown = () => [{ from_at_ms: 0, until_at_ms: past.knownSince(), why: 'before' },
-    ...past.gaps].filter((gap) => gap.until_at_ms > 0);
+  /* What was before that. */
+  past.before = function (database) {
+    const since = past.knownSince(database);
+    const isUntold = past.told &&
+      past.told.failed.some((failed) => failed.database === database);
+    return [{ from_at_ms: 0, until_at_ms: since, why: 'before' },
+      { from_at_ms: Math.max(1, past.from), until_at_ms: berth.model.now(), why: 'untold' }]
+      .filter((gap) => (gap.why === 'untold' ? isUntold : gap.until_at_ms > 0));
+  };
 
   /* What one answer had no room for. */
   past.missing = function () {
@@ -190,7 +223,7 @@
     if (!told) {
       return [];
     }
-    return [told.kept_by === null ? 'This host tells nothing: ' + told.why + '.' : '',
+    return [told.kept_by === null ? "This host's history is not available: " + told.why + '.' : '',
       ...told.sources.map((source) => sentenceOf(told, source, now)),
       ...told.failed.map((failed) => 'Database ' + failed.database +
         ' tells nothing of other hosts: ' + failed.why + '.')].filter(Boolean);

@@ -36,13 +36,15 @@
     for (const group of groups) {
       group.holds.forEach((span) => add(span.from, span.until, () => leaseRow(span, group, now)));
     }
+    const databases = new Set(groups.map((group) => group.resource && group.resource.database)
+      .filter(Boolean));
     const isShown = new Set(groups.flatMap((group) => group.actions));
     for (const action of berth.actionsOf(view.from, view.until)) {
       if (!action.resource || isShown.has(action)) {
         add(action.at_ms, action.at_ms, () => actionRow(action, now));
       }
     }
-    for (const gap of berth.past.unknown()) {
+    for (const gap of [null, ...databases].flatMap(berth.past.before).concat(berth.past.gaps)) {
       add(gap.from_at_ms, gap.until_at_ms, () => gapRow(gap, now));
     }
     return all.sort((a, b) => b[0] - a[0]);

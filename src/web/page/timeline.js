@@ -93,17 +93,17 @@
     context.textAlign = 'left';
   }
 
-  function hatch(context, gap, left, wide, height) {
+  function hatch(context, gap, left, wide, top, height) {
     const first = Math.max(left, xOf(gap.from_at_ms, left, wide));
     const last = Math.min(left + wide, xOf(gap.until_at_ms, left, wide));
-    if (last <= left || first >= left + wide) {
+    if (last <= left || first >= left + wide || height <= top) {
       return;
     }
-    hits.push({ left: first - 2, right: last + 2, top: AXIS, bottom: height,
+    hits.push({ left: first - 2, right: last + 2, top, bottom: height,
       span: { kind: 'gap', gap } });
     context.save();
     context.beginPath();
-    context.rect(first, AXIS, Math.max(last - first, 2), height - AXIS);
+    context.rect(first, top, Math.max(last - first, 2), height - top);
     context.clip();
     context.strokeStyle = colours.rule;
     context.lineWidth = 2;
@@ -174,6 +174,20 @@
     return list.map((span) => [span.from, span.until, weightOf(span)]);
   }
 
+  const databaseOf = (group) => (group.resource ? group.resource.database : null);
+
+  /* Of the time that all who have used it are known for. */
+  function useOf(group, until) {
+    const since = berth.past.knownSince(databaseOf(group));
+    const from = Math.max(view.from, berth.past.begin(), since);
+    if (!(from < until)) {
+      return '';
+    }
+    const [used] = berth.means(spansOf(group.holds, (span) => span.units.length || 1),
+      from, until, 1);
+    return Math.round(Math.min(1, used / group.limit) * 100) + ' % used';
+  }
+
   function paintHead(context, row, y, left, wide) {
     const bounded = Math.max(view.from + 1, Math.min(view.until, berth.model.now()));
     const group = row.group, box = { left, top: y + 8, height: HEAD - 12,
@@ -193,11 +207,7 @@
     context.fillText(fitted(context, berth.printable(group.name), left - 14), 6, y + 15);
     context.font = '11px system-ui, sans-serif';
     context.fillStyle = colours.soft;
-    const spent = used.reduce((sum, mean) => sum + mean, 0) * (bounded - view.from) / n;
-    const whole = group.limit *
-      (bounded - Math.max(view.from, berth.past.begin(), berth.past.knownSince()));
-    const use = group.limit > 0 && whole > 0
-      ? Math.round(Math.min(1, spent / whole) * 100) + ' % used' : '';
+    const use = group.limit > 0 ? useOf(group, bounded) : '';
     const waited = Math.max(0, ...group.waits.map((span) => span.until - span.from));
     context.fillText(fitted(context, use + (waited >= 1000 ? ' · waits ≤ ' +
       berth.duration(waited) : ''), left - 10), 6, y + 30);
@@ -267,8 +277,15 @@
     context.textBaseline = 'middle';
     const left = gutter(wide), room = wide - left - 4, scrolled = lanes.scrollTop;
     hits = [];
-    for (const gap of berth.past.unknown().concat(berth.past.missing())) {
-      hatch(context, gap, left, room, height);
+    const all = [{ top: AXIS, bottom: Infinity, resource: null }];
+    for (const group of groups.length > 0 ? groups : all) {
+      for (const gap of berth.past.before(databaseOf(group))) {
+        hatch(context, gap, left, room, Math.max(AXIS, group.top - scrolled),
+          Math.min(height, group.bottom - scrolled));
+      }
+    }
+    for (const gap of berth.past.gaps.concat(berth.past.missing())) {
+      hatch(context, gap, left, room, AXIS, height);
     }
     for (const row of rows) {
       const y = row.top - scrolled;
