@@ -10,6 +10,7 @@
 #define LONGEST_PAUSE (2 * NANOSECONDS_PER_SECOND)
 #define MOMENT (100 * NANOSECONDS_PER_MILLISECOND) /* in which berthd usually answers */
 #define PATIENCE (2 * NANOSECONDS_PER_SECOND)
+#define SIGHT_PATIENCE (700 * NANOSECONDS_PER_MILLISECOND)
 #define GLANCE (10 * NANOSECONDS_PER_MILLISECOND)
 #define RING_AGAIN (10 * NANOSECONDS_PER_SECOND)
 
@@ -130,7 +131,7 @@ bool berthd_link_ask_sight(
     connection_send(&link->connection, request.bytes, request.length);
     text_deinit(&request);
     while (result == ANSWER_MORE &&
-        connection_wait_line(&link->connection, &line, now + PATIENCE) == CONNECTION_LINE) {
+        connection_wait_line(&link->connection, &line, now + SIGHT_PATIENCE) == CONNECTION_LINE) {
         result = sight_take(sight, line);
     }
     if (result != ANSWER_END) {

@@ -18,7 +18,9 @@ enum { MAX_ACCEPTS = 16, ENOUGH_BYTES = 64 << 10, GROUPS_BYTES = 3840, NOBODY = 
 #define SILENT_FOR (60 * NANOSECONDS_PER_SECOND) /* without a request, or without reading */
 #define SIGHT_FOR (5 * NANOSECONDS_PER_SECOND) /* what a user may see is asked again after */
 #define WORK_FOR (5 * NANOSECONDS_PER_MILLISECOND) /* on one answer, in a turn */
-#define DRAIN_FOR NANOSECONDS_PER_SECOND /* before an answer, others meanwhile */
+/* Before an answer, others meanwhile. Those who ask give up after 2 s: this and two questions to a
+ * berthd that hangs (berthd_link_ask_sight()) take less. */
+#define DRAIN_FOR (500 * NANOSECONDS_PER_MILLISECOND)
 
 struct visitor {
     uv_pipe_t pipe;

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from daemon_help import connect_as, held, needs_root
+from daemon_help import connect_as, held, needs_root, stopped
 from keeper_help import Keeper, Past, ended, needs_history, wall_now
 from lines import until
 from test_rights_shown import ANNA, BERT, VIEWING, WORDS
@@ -65,6 +65,18 @@ def test_viewers_see_all_while_berthd_is_down_if_it_has_said_so(keeper, berthd, 
         until(lambda: sees(60008, VIEWING) == (expected is True))
         sees(BERT, VIEWING)
         assert sees_while_it_is_down() == expected, config
+
+
+def test_a_berthd_that_hangs_does_not_outlast_those_who_ask(keeper, berthd):
+    """berthctl and berth-web give up after 2 seconds."""
+    daemon = berthd(OPEN)
+    kept = keeper()
+    lease = ended(daemon.client())
+    assert kept.past().leases == [lease]
+    with stopped(daemon):
+        begun = time.monotonic()
+        assert kept.past().leases == [lease]
+        assert time.monotonic() - begun < 1.5
 
 
 # ---- what cannot be read ----
