@@ -171,20 +171,21 @@ static uint64_t bytes_of_day(const struct days *days, const char *date)
     return bytes_of(path) + bytes_of(log);
 }
 
-static void remove_oldest(struct days *days)
+static void remove_day(struct days *days, size_t i)
 {
     char path[PATH_MAX];
-    struct day *day = days->list[0];
+    struct day *day = days->list[i];
     day_close(&day->file);
     day_path(days, day->date, "", path);
     unlink(path);
     day_path(days, day->date, "-wal", path);
     unlink(path);
     free(day);
-    memmove(days->list, days->list + 1, --days->n * sizeof *days->list);
+    memmove(&days->list[i], &days->list[i + 1], (--days->n - i) * sizeof *days->list);
 }
 
-/* Not the day that is being written. */
+/* Not the day that is being written. A clock that is ahead makes all days look old: as many as are
+ * to be kept stay. One of a clock that was ahead is behind today. */
 static void trim(struct days *days, int64_t now)
 {
     char oldest[DATE_SIZE], today[DATE_SIZE], aside[PATH_MAX];
@@ -199,10 +200,14 @@ static void trim(struct days *days, int64_t now)
         total -= bytes_of(aside);
         unlink(aside);
     }
-    while (days->n > 0 && strcmp(days->list[0]->date, today) != 0 &&
-        (total > days->size || strcmp(days->list[0]->date, oldest) < 0)) {
-        total -= bytes_of_day(days, days->list[0]->date);
-        remove_oldest(days);
+    size_t first = days->n > 0 && strcmp(days->list[0]->date, today) == 0;
+    int64_t n_kept = (int64_t)milliseconds(days->keep) / DAY_MILLISECONDS;
+    while (days->n > first &&
+        (total > days->size ||
+            ((int64_t)days->n > n_kept && strcmp(days->list[first]->date, oldest) < 0))) {
+        total -= bytes_of_day(days, days->list[first]->date);
+        remove_day(days, first);
+        first = days->n > 0 && strcmp(days->list[0]->date, today) == 0;
     }
     days->is_full = total > days->size;
 }
@@ -342,6 +347,21 @@ static void find_drained(struct days *days, struct day *day)
     bool is_known = file && day_bounds(file, &last, &oldest) == DAY_DONE && last.ring != 0;
     if (is_known && (last.ring != days->added.ring || last.serial >= days->added.serial)) {
         days->added = (struct drained){last.ring, last.serial, last.ended};
+    }
+}
+
+void days_go_on_with(struct days *days, uint64_t ring)
+{
+    bool goes_on = days->added.ring == ring;
+    for (size_t i = 0; !goes_on && i < days->n; i++) {
+        int64_t oldest;
+        struct day_row last;
+        struct day_file *file = days_use(days, days->list[i]);
+        uint64_t known = days->added.ring == ring ? days->added.serial : 0;
+        bool is_it = file && day_bounds(file, &last, &oldest) == DAY_DONE && last.ring == ring;
+        if (is_it && last.serial > known) {
+            days->added = days->committed = (struct drained){ring, last.serial, last.ended};
+        }
     }
 }
 

@@ -174,6 +174,9 @@ static bool attach_next(struct drain *drain)
     bool was_whole = drain->reader.head && !drain->is_lost;
     history_reader_detach(&drain->reader);
     bool is_ring = history_reader_attach(&drain->reader, drain->next_fd, 0);
+    if (is_ring) {
+        days_go_on_with(drain->days, drain->reader.id);
+    }
     bool is_same = drain->reader.id == drain->days->added.ring;
     if (!is_ring || drain->reader.layout != HISTORY_LAYOUT) {
         log_error("berthd's history has a form that this berth-history does not know");

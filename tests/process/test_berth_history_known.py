@@ -6,6 +6,7 @@ import time
 import pytest
 
 from daemon_help import connect_as, held, needs_root, stopped
+from fleet_help import Clock
 from keeper_help import Keeper, Past, ended, needs_history, wall_now
 from lines import until
 from test_rights_shown import ANNA, BERT, VIEWING, WORDS
@@ -164,3 +165,54 @@ def test_of_lost_rows_at_the_begin_a_gap_is_shown(keeper, berthd):
     assert kept.past("history limit=1000").lines == past.lines
     assert int(past.gaps[0]["from"]) % DAY == 0 and past.gaps[0]["until"] == past.entries[0]["ended"]
     assert kept.past("history limit=20").lines == past.lines[-20:]
+
+
+# ---- a clock that was ahead ----
+
+
+def test_a_clock_that_is_ahead_takes_no_days_away(keeper, berthd, directory):
+    client = berthd(OPEN).client()
+    clock = Clock(directory / "clock")
+    kept = keeper("keep = 3d\n", before=["env", *(f"{name}={value}" for name, value in clock.environ.items())])
+    leases = []
+    for days in 0, 1, 100:
+        clock.show(days * DAY * 1000, 0)
+        leases.append(ended(client))
+        until(lambda: leases[-1] in kept.past().leases)
+    assert kept.past().leases == leases and len(kept.files()) == 3
+
+
+def test_a_ring_that_is_older_than_another_by_the_clock_goes_on(keeper, berthd):
+    """What was written before the clock was set right is of a ring that is no more."""
+    client = berthd(OPEN).client()
+    kept = keeper()
+    leases = [ended(client) for _ in range(3)]
+    assert kept.past().leases == leases
+    kept.stop()
+    today, ahead = kept.files()[-1], f"{date_before(-40)}.db"
+    (kept.days / ahead).write_bytes((kept.days / today).read_bytes())
+    with kept.database(ahead) as database:
+        database.execute("UPDATE ended SET ended = ended + ?, ring = ring + 1", [40 * DAY])
+    for _ in range(2):
+        kept.start()
+        leases.append(ended(client))
+        past = until(lambda: (found := kept.past()).leases[len(leases) - 1:] == [leases[-1], *leases[:3]] and found)
+        assert past.leases == leases + leases[:3] and past.why == []
+        kept.stop()
+
+
+def test_a_day_of_a_clock_that_was_ahead_goes(keeper, berthd):
+    """If there is no room for it, and today is written on."""
+    client = berthd(OPEN).client()
+    kept = keeper("size = 1M\n")
+    leases = [ended(client)]
+    assert kept.past().leases == leases
+    kept.stop()
+    today, ahead = kept.files()[-1], f"{date_before(-40)}.db"
+    (kept.days / ahead).write_bytes((kept.days / today).read_bytes())
+    with kept.database(ahead) as database:
+        database.execute("CREATE TABLE filler AS SELECT randomblob(1200000) AS filler")
+    kept.start()
+    leases.append(ended(client))
+    until(lambda: kept.past().leases == leases)
+    assert kept.files() == [today]
