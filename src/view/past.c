@@ -392,13 +392,40 @@ static void merge_others(struct past *into, struct past *from)
     from->n_gaps = from->n_actions = 0;
 }
 
+/* Whether it tells of all the time that this host has told of. */
+static bool knows_as_long(const struct past *into, const struct past_source *source)
+{
+    const struct optional *asked = into->only ? &into->only->since : NULL;
+    uint64_t since = into->sources[0].since.number;
+    uint64_t begin = asked && asked->is_given && asked->number > since ? asked->number : since;
+    return source->since.is_given && source->since.number <= begin;
+}
+
+static void drop_own(struct past *from, const char *this_host)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < from->n; i++) {
+        struct past_lease *lease = &from->leases[i];
+        if (!lease->host || (this_host && strcmp(lease->host, this_host) == 0)) {
+            past_lease_deinit(lease);
+        } else {
+            from->leases[n++] = *lease;
+        }
+    }
+    from->n = n;
+}
+
 void past_merge(struct past *into, struct past *from, const char *this_host)
 {
+    bool has_figures = into->sums.rows.n > 0;
     for (size_t i = 0; i < from->n_sources; i++) {
-        if (from->sources[i].database) {
-            sums_forget(&into->sums, from->sources[i].database);
+        const struct past_source *source = &from->sources[i];
+        if (source->database && has_figures && knows_as_long(into, source)) {
+            sums_forget(&into->sums, source->database);
+        } else if (source->database && has_figures) {
+            drop_own(from, this_host); /* they are in the figures, which know more of them */
         }
-        add_source(into, &from->sources[i]);
+        add_source(into, source);
     }
     from->n_sources = 0;
     drop_repeats(into, from, this_host);

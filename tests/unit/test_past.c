@@ -219,6 +219,34 @@ Test(past, merged)
     cr_expect_eq(past.sums.rows.n, 1); /* of the database its leases are counted */
 }
 
+/* The database has trimmed what this host has counted. */
+Test(past, merged_with_a_shorter_one)
+{
+    static const char *const shorter[] = {"ok now=1001 since=150 whose=database database=d",
+        "ended 0000000000000002/2 units=etl:0 uid=0 how=lost ended=401 held=1 waited=1 host=a",
+        "ended 0000000000000001/2 units=etl:1 uid=0 how=released ended=402 held=1 waited=1 host=b",
+        "ended 5 units=etl:0 uid=0 how=lost ended=403 held=1 waited=1", "end"};
+    static const struct {
+        uint64_t since; /* asked for */
+        uint64_t n_rows, n_leases; /* that are left */
+    } rows[] = {{0, 2, 1}, {149, 2, 1}, {150, 1, 3}};
+    for (size_t k = 0; k < N(rows); k++) {
+        struct past other = {0};
+        past.only = &(struct past_choice){.since = {rows[k].since > 0, rows[k].since}};
+        past_take(&past, (char *)of_host[0]);
+        past_take(&past, (char *)of_host[N(of_host) - 3]);
+        past_take(&past, (char *)of_host[N(of_host) - 2]);
+        for (size_t i = 0; i < N(shorter); i++) {
+            past_take(&other, (char *)shorter[i]);
+        }
+        past_merge(&past, &other, "a");
+        cr_expect_eq(past.sums.rows.n, rows[k].n_rows);
+        cr_expect_eq(past.n, rows[k].n_leases);
+        past_deinit(&other);
+        teardown();
+    }
+}
+
 Test(past, cut)
 {
     merge_both();
