@@ -77,6 +77,8 @@ static void day_path(
 
 /* ---- what goes wrong ---- */
 
+#define ASIDE ".damaged" /* behind the name of a file that was set aside */
+
 struct day_row gap_row(
     struct text *line, int64_t from, int64_t until, const char *why, uint64_t n)
 {
@@ -114,23 +116,22 @@ static bool fail(struct days *days, const char *date, const char *why)
     return false;
 }
 
-/* It and SQLite's log beside it take the place of the one that was set aside before. The whole day
- * is a gap, until now. */
+/* With SQLite's log beside it. The whole day is a gap, until now. */
 static void set_aside(struct days *days, struct day *day)
 {
-    char path[PATH_MAX], log[PATH_MAX], to[PATH_MAX + 32];
+    char path[PATH_MAX], log[PATH_MAX], to[PATH_MAX], log_to[PATH_MAX];
     struct text line = TEXT_INIT;
     int64_t begin = begin_of(day->date), end = begin + DAY_MILLISECONDS - 1;
     int64_t now = (int64_t)milliseconds(clock_wall_now());
     struct day_row gap = gap_row(&line, begin, now > begin && now < end ? now : end, "damaged", 0);
     day_path(days, day->date, "", path);
     day_path(days, day->date, "-wal", log);
-    log_error("%s: %s: it is now %s/damaged.db", path, day->file.why, days->directory);
+    day_path(days, day->date, ASIDE, to);
+    day_path(days, day->date, ASIDE "-wal", log_to);
+    log_error("%s: %s: it is now %s", path, day->file.why, to);
     day_close(&day->file);
-    snprintf(to, sizeof to, "%s/damaged.db-wal", days->directory);
-    unlink(to);
-    rename(log, to);
-    to[strlen(to) - strlen("-wal")] = '\0';
+    unlink(log_to);
+    rename(log, log_to);
     if (rename(path, to) < 0) {
         log_error("%s: cannot rename it: %s", path, strerror(errno));
     } else if (day_open(&day->file, path) != DAY_DONE || day_add(&day->file, &gap) != DAY_DONE) {
@@ -184,24 +185,54 @@ static void remove_day(struct days *days, size_t i)
     memmove(&days->list[i], &days->list[i + 1], (--days->n - i) * sizeof *days->list);
 }
 
+static int is_aside(const struct dirent *entry)
+{
+    struct tm when;
+    const char *end = strptime(entry->d_name, "%Y-%m-%d", &when);
+    return end && (strcmp(end, ".db" ASIDE) == 0 || strcmp(end, ".db" ASIDE "-wal") == 0);
+}
+
+/* The files that were set aside go first where there is no room, and else when their days would.
+ * Adds what is left of them to *totalp. */
+static void trim_aside(const struct days *days, const char *oldest, uint64_t *totalp)
+{
+    char path[PATH_MAX];
+    struct dirent **entries = NULL;
+    int n = scandir(days->directory, &entries, is_aside, alphasort);
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < n; i++) {
+            const char *name = entries[i]->d_name;
+            snprintf(path, sizeof path, "%s/%.32s", days->directory, name);
+            uint64_t size = bytes_of(path);
+            if (pass == 0) {
+                *totalp += size;
+            } else if (*totalp > days->size || strncmp(name, oldest, DATE_SIZE - 1) < 0) {
+                unlink(path);
+                *totalp -= size;
+            }
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        free(entries[i]);
+    }
+    free(entries);
+}
+
 /* Not the day that is being written. A clock that is ahead makes all days look old: as many as are
  * to be kept stay. One of a clock that was ahead is behind today. */
 static void trim(struct days *days, int64_t now)
 {
-    char oldest[DATE_SIZE], today[DATE_SIZE], aside[PATH_MAX];
+    char oldest[DATE_SIZE], today[DATE_SIZE];
+    int64_t n_kept = (int64_t)milliseconds(days->keep) / DAY_MILLISECONDS;
     date_of(now, today);
     date_of(now - (int64_t)milliseconds(days->keep), oldest);
-    snprintf(aside, sizeof aside, "%s/damaged.db", days->directory);
-    uint64_t total = bytes_of(aside);
+    uint64_t total = 0;
     for (size_t i = 0; i < days->n; i++) {
         total += bytes_of_day(days, days->list[i]->date);
     }
-    if (total > days->size && bytes_of(aside) > 0) {
-        total -= bytes_of(aside);
-        unlink(aside);
-    }
+    bool has_enough = (int64_t)days->n > n_kept;
+    trim_aside(days, has_enough ? oldest : "", &total);
     size_t first = days->n > 0 && strcmp(days->list[0]->date, today) == 0;
-    int64_t n_kept = (int64_t)milliseconds(days->keep) / DAY_MILLISECONDS;
     while (days->n > first &&
         (total > days->size ||
             ((int64_t)days->n > n_kept && strcmp(days->list[first]->date, oldest) < 0))) {

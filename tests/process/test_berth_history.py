@@ -359,7 +359,7 @@ def test_a_damaged_file_is_set_aside(keeper, daemon, client, content):
     name = kept.files()[-1]
     (kept.days / name).write_bytes(content)
     kept.start()
-    assert (kept.days / "damaged.db").read_bytes() == content
+    assert (kept.days / f"{name}.damaged").read_bytes() == content
     leases.append(ended(client))
     past = kept.past()  # the ring still had the others
     assert past.why == ["damaged"] and past.leases == leases
@@ -377,7 +377,7 @@ def test_a_newer_version_s_file(keeper, daemon, client):
         database.execute("PRAGMA user_version = 2")
     kept.start()
     assert "a form that this version does not know" in kept.log.read_text()
-    assert (kept.days / "damaged.db").exists()
+    assert (kept.days / f"{kept.files()[-1]}.damaged").exists()
 
 
 # ---- the disk ----

@@ -216,3 +216,36 @@ def test_a_day_of_a_clock_that_was_ahead_goes(keeper, berthd):
     leases.append(ended(client))
     until(lambda: kept.past().leases == leases)
     assert kept.files() == [today]
+
+
+# ---- what was set aside ----
+
+
+def set_aside(kept):
+    return sorted(path.name.replace(".db.damaged", "") for path in kept.days.glob("*.damaged*"))
+
+
+def test_each_day_that_is_set_aside_is_kept(keeper, berthd):
+    """As after a downgrade; they count for `size`, also their logs, and are not kept for longer than days."""
+    client = berthd(OPEN).client()
+    kept = keeper("size = 1M\nkeep = 3d\n")
+    ended(client)
+    assert kept.past().leases
+    kept.kill()
+    with kept.database() as database:
+        database.execute("PRAGMA user_version = 99")
+    newer = (kept.days / kept.files()[-1]).read_bytes()
+    dates = [date_before(days) for days in (4, 3, 2, 1, 0)]
+    for date in dates:
+        (kept.days / f"{date}.db").write_bytes(newer)
+    kept.start()
+    assert set_aside(kept) == dates[1:]
+    assert kept.past().why == ["damaged"] * 4
+    kept.stop()
+    (kept.days / f"{dates[2]}.db.damaged-wal").write_bytes(b"x" * 1000000)
+    kept.start()
+    assert set_aside(kept) == dates[3:]
+    kept.stop()
+    (kept.days / f"{dates[4]}.db.damaged-wal").write_bytes(b"x" * 1200000)
+    kept.start()
+    assert set_aside(kept) == []
