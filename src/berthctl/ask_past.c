@@ -281,7 +281,8 @@ bool inquire(struct inquiry *inquiry)
     bool is_read = !is_up || ask_status(inquiry);
     keep_refusal(&refusal, call);
     ask_databases(inquiry); /* of a status that has come */
-    if (is_read && refusal.text.length > 0 && past->n == 0 && past->sums.rows.n == 0) {
+    bool is_empty = past->n == 0 && past->n_actions == 0 && past->sums.rows.n == 0;
+    if (is_read && refusal.text.length > 0 && is_empty) {
         message("%s", refusal.text.bytes);
         call->exit_status = refusal.exit_status;
         is_read = false;

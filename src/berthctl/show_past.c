@@ -118,6 +118,12 @@ static void print_history(const struct inquiry *inquiry, struct text *out)
     text_add(out, inquiry->notes.bytes);
 }
 
+/* JSON has no place for them. */
+static void say_notes(const struct inquiry *inquiry)
+{
+    fputs(inquiry->notes.bytes, stderr);
+}
+
 int run_history(struct call *call, const struct line *line)
 {
     char host[HOST_BYTES] = "";
@@ -131,6 +137,7 @@ int run_history(struct call *call, const struct line *line)
         exit_status = call->exit_status;
     } else if (line->options & OPTION_JSON) {
         past_json_print(&inquiry.past, &out);
+        say_notes(&inquiry);
         exit_status = show_print(&out);
     } else {
         print_history(&inquiry, &out);
@@ -147,6 +154,7 @@ static int print_stats(const struct line *line, struct inquiry *inquiry)
     struct stats stats = stats_of(past, &inquiry->status, &line->past);
     if (line->options & OPTION_JSON) {
         stats_json_print(&stats, past, &out);
+        say_notes(inquiry);
     } else {
         stats_table_print(&stats, past, show_width(), &out);
         past_add_note(past, stats.n_ended, &line->past, &out);

@@ -210,6 +210,8 @@ def test_a_database_that_does_not_tell(berthctl, fake):
             assert (lines[-1].split(" limit")[0], code, err) == ("history far database=d", 0, "")
             assert out.splitlines()[-1] == (f"the fleet's database d does not tell ({word}): of its resources, this is this"
                                             " host's history alone")
+            *_, err = answering(berthctl, fake, command, "far", "--json", status=FLEET, databases=[refusal])
+            assert err == out.splitlines()[-1] + "\n"
     for answer, said in (("ok now=x\n", f"the server at {fake.path} does not speak this protocol"),
                          ("", "berthd has closed the connection")):
         _, code, out, err = answering(berthctl, fake, "history", status=FLEET, databases=[answer])
@@ -241,6 +243,9 @@ def test_what_else_is_said(berthctl, fake):
     *_, out, _ = answering(berthctl, fake, "history", "--failed", "--json", history=history.replace("exit=3", "exit=0"))
     answer = json.loads(out)
     assert ([lease["lease"] for lease in answer["leases"]], answer["actions"], len(answer["gaps"])) == (["3f9m"], [], 1)
+    forgotten = f"ok now={NOW}\ndid limit at={NOW - 500} uid=4711 resource=gone new=1\nend\n"
+    _, code, out, _ = answering(berthctl, fake, "history", "gone", history=forgotten, status="error unknown gone\n")
+    assert code == 0 and "limit gone" in out
 
 
 # ---- berth-history
