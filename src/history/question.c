@@ -48,6 +48,8 @@ struct question *question_new(const struct request *request, bool wants_figures,
         : !take_number(user, UINT32_MAX, &of_user)                   ? "user"
         : !take_number(keys[KEY_INDEX_limit], UINT32_MAX, &limit)    ? "limit"
         : lease && !lease_id_parse(lease, &of_lease)                 ? "lease"
+        : keys[KEY_INDEX_database]                                   ? "database"
+        : keys[KEY_INDEX_after]                                      ? "after"
         : limit > 0 && wants_figures                                 ? "limit"
                                                                      : NULL;
     if (*wrongp) {

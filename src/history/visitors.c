@@ -160,6 +160,8 @@ static void take_line(struct visitor *visitor, char *line, size_t length)
     } else if (request.command == COMMAND_hello) {
         text_add_format(&visitor->out, "ok proto=%d version=%s pid=%d\n", PROTOCOL_VERSION,
             PACKAGE_VERSION, (int)getpid());
+    } else if (request.command == COMMAND_ping) {
+        text_add(&visitor->out, "ok\n");
     } else {
         answer_error_saying(&visitor->out, CODE_UNKNOWN_COMMAND, "berthd answers that");
     }

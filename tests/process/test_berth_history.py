@@ -69,11 +69,13 @@ def test_what_is_asked_for(keeper, client):
         past = kept.past(f"history {request}")
         assert past.leases == leases, request
         assert (past.head.get("more") == "1") == (request in ("limit=1", "limit=2", "limit=1 s")), request
-    for request in "since=x", "until=-1", "user=x", "limit=x", "lease=!":
-        assert code(kept.client().request(f"history {request}")) == "bad-value", request
-    assert code(kept.client().request("history holder=x")) == "unknown-key"
-    assert code(kept.client().request("status")) == "unknown-command"
-    assert kept.client().request("hello proto=1").startswith("ok proto=1 ")
+    asker = kept.client()
+    for request in "since=x", "until=-1", "user=x", "limit=x", "lease=!", "database=d", "after=1-1":
+        assert code(asker.request(f"history {request}")) == "bad-value", request
+    assert code(asker.request("history holder=x")) == "unknown-key"
+    assert code(asker.request("status")) == "unknown-command"
+    assert asker.request("hello proto=1").startswith("ok proto=1 ")
+    assert asker.request("ping") == "ok"
 
 
 @pytest.mark.parametrize("how", ["kill", "stop"])
