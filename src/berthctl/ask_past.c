@@ -164,8 +164,8 @@ static bool ask_host(struct inquiry *inquiry, bool *is_upp)
     *is_upp = is_up;
     if (is_asked && !why) {
         if (call->has_closed) {
-            message("berthd cannot be reached: this is what berth-history has, and nothing that "
-                    "goes on");
+            message("berthd cannot be reached: this is from berth-history alone, without what is "
+                    "still held or waiting");
         }
         return true;
     }

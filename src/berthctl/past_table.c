@@ -206,7 +206,8 @@ static void add_gap(struct text *out, const struct past_gap *gap, const struct p
     text_add(out, " to ");
     add_time(out, gap->until, style);
     if (gap->n.is_given) {
-        text_add_safe(out, ": %llu are missing", (unsigned long long)gap->n.number);
+        text_add_safe(out, ": %llu %s missing", (unsigned long long)gap->n.number,
+            gap->n.number == 1 ? "is" : "are");
     } else {
         text_add(out, ": nothing is known");
     }

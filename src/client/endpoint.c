@@ -1,5 +1,7 @@
 #include "client/endpoint.h"
 
+#include "base/history_socket.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,13 +53,8 @@ bool endpoint_choose(struct endpoint *endpoint, const char *choice)
 
 bool endpoint_of_history(const struct endpoint *berthd, struct endpoint *history)
 {
-    static const char suffix[] = ".sock";
-    size_t n = strlen(berthd->path), n_suffix = sizeof suffix - 1;
-    bool has_suffix = n > n_suffix && strcmp(berthd->path + n - n_suffix, suffix) == 0;
-    n = (size_t)snprintf(history->path, sizeof history->path, "%.*s-history%s",
-        (int)(has_suffix ? n - n_suffix : n), berthd->path, suffix);
     history->is_default = false;
-    return n < sizeof history->path;
+    return path_of_history_socket(berthd->path, history->path, sizeof history->path);
 }
 
 void endpoint_absolute(const struct endpoint *endpoint, char out[static PATH_MAX])

@@ -20,8 +20,7 @@ bool endpoint_choose(struct endpoint *endpoint, const char *choice);
 /* The path of the user's own daemon. False if it is too long. */
 bool endpoint_of_user(struct endpoint *endpoint);
 
-/* Where the berth-history of that daemon listens: beside it, berth-history.sock for berth.sock.
- * False if the path is too long. */
+/* Where the berth-history of that daemon listens. False if the path is too long. */
 bool endpoint_of_history(const struct endpoint *berthd, struct endpoint *history);
 
 /* Makes the path absolute, for programs in another directory. */

@@ -2,11 +2,11 @@
 #include "config.h"
 
 #include "admission/server.h"
+#include "base/history_socket.h"
 #include "base/memory.h"
 #include "base/words.h"
 #include "conn/command_call.h"
 #include "conn/conn.h"
-#include "journal/paths.h"
 #include "status/answer_lines.h"
 
 #include <limits.h>

@@ -1,6 +1,7 @@
 /* berth_history.c - berth-history from its start to its end: one thread, one loop. SQLite makes it
  * wait for the disk: one that hangs stops berth-history alone. */
 #include "admission/listener.h"
+#include "base/history_socket.h"
 #include "base/memory.h"
 #include "history/visitors.h"
 #include "journal/paths.h"

@@ -43,15 +43,6 @@ bool path_at_runtime(const char *socket_path, const char *suffix, char *out, siz
                    : fits(out, size, "%s%s", socket_path, suffix);
 }
 
-bool path_of_history_socket(const char *socket_path, char *out, size_t size)
-{
-    static const char suffix[] = ".sock";
-    size_t n = strlen(socket_path), n_suffix = sizeof suffix - 1;
-    bool has_suffix = n > n_suffix && strcmp(socket_path + n - n_suffix, suffix) == 0;
-    return fits(out, size, "%.*s-history%s", (int)(has_suffix ? n - n_suffix : n), socket_path,
-        suffix);
-}
-
 bool path_of_state_directory(char *out, size_t size)
 {
     const char *directory = directory_of_environment("STATE_DIRECTORY");

@@ -15,10 +15,6 @@ bool path_canonical(const char *socket_path, char *out, size_t size);
 /* In the first $RUNTIME_DIRECTORY, else beside the socket; `suffix` is ".journal" or ".lock". */
 bool path_at_runtime(const char *socket_path, const char *suffix, char *out, size_t size);
 
-/* Where berth-history of that daemon listens: beside its socket, berth-history.sock for berth.sock.
- */
-bool path_of_history_socket(const char *socket_path, char *out, size_t size);
-
 /* The first $STATE_DIRECTORY; for an ordinary user $XDG_STATE_HOME/berth or
  * $HOME/.local/state/berth; else /var/lib/berth. */
 bool path_of_state_directory(char *out, size_t size);

@@ -147,6 +147,7 @@ static const char *const others[] = {
     "did drain at=1795393950500 uid=0 login=1000 host=b new_key=1",
     "did revoke at=1795393960000 uid=0 target=3f9p resource=etl",
     "gap from=1795397000000 until=1795397001000 why=over%1bwritten n=3",
+    "gap from=1795397001000 until=1795397001000 why=damaged n=1",
     "end",
 };
 
@@ -302,6 +303,7 @@ Test(past_table, others)
         "00:32:30.500  drain by root (alice) on b\n"
         "00:32:40.000  revoke etl 3f9p by root\n"
         "01:23:20.000 to 01:23:21.000: 3 are missing (over\\x1bwritten)\n"
+        "01:23:21.000 to 01:23:21.000: 1 is missing (a file is damaged)\n"
         "there are older ones: --limit 0 shows all\n");
 }
 

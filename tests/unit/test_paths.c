@@ -1,6 +1,8 @@
 /* test_paths.c - where berthd keeps what survives it, by socket and environment. */
 #include "journal/paths.h"
 
+#include "base/history_socket.h"
+
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
