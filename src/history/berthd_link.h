@@ -26,7 +26,7 @@ void berthd_link_look(struct berthd_link *link, nanoseconds now);
 /* While there has been no ring yet, and berthd has been asked for it: looks for the answer, which
  * takes 10 ms at most. False: nothing is awaited. */
 bool berthd_link_await_ring(struct berthd_link *link);
-/* Asks what the user may see who is in these groups, "G,G": waits for up to 700 ms. False: berthd is
- * down, or silent; the connection is lost then, so that the next one need not wait. */
+/* Asks what the user may see who is in these groups, "G,G": waits for up to 700 ms. False: berthd
+ * is down, or silent; the connection is lost then, so that the next one need not wait. */
 bool berthd_link_ask_sight(
     struct berthd_link *link, uint32_t uid, const char *groups, struct sight *sight);

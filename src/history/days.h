@@ -41,8 +41,8 @@ struct days {
 /* False (logged): it cannot be used. */
 bool days_open(struct days *days, const char *directory, nanoseconds keep, uint64_t size);
 void days_close(struct days *days);
-/* If some of that ring has been read, but later than of another one by the clock, goes on there. All
- * has been committed. */
+/* If some of that ring has been read, but another one has later rows by the clock, goes on there.
+ * All has been committed. */
 void days_go_on_with(struct days *days, uint64_t ring);
 /* Each 30 seconds: what is written survives a power cut, and what is too old goes. */
 void days_tend(struct days *days, int64_t now);

@@ -305,8 +305,8 @@ static void take_in(struct visitors *visitors, int fd)
     struct peer peer = {0};
     struct text line = TEXT_INIT;
     size_t place;
-    const char *why =
-        peer_read(fd, &peer) ? refusal(visitors, peer.uid, &place) : "the kernel does not say who asks";
+    const char *why = peer_read(fd, &peer) ? refusal(visitors, peer.uid, &place)
+                                           : "the kernel does not say who asks";
     if (why) {
         answer_error_saying(&line, CODE_BUSY, "%s", why);
         send(fd, line.bytes, line.length, MSG_NOSIGNAL);

@@ -112,8 +112,8 @@ void past_lease_deinit(struct past_lease *lease);
 bool past_has(const struct past *past, const char *database);
 
 /* Moves what `from` has into `into`, which has answered for this host, by time. What both have is
- * there once: of this host's leases of that database either what `into` has counted of them goes, or
- * what `from` has, which may know them for a shorter time. `this_host`: its name, or NULL. */
+ * there once: of this host's leases of that database either what `into` has counted of them goes,
+ * or what `from` has, which may know them for a shorter time. `this_host`: its name, or NULL. */
 void past_merge(struct past *into, struct past *from, const char *this_host);
 
 /* Leaves out the oldest leases until so many are left: then one of its sources has more. */
