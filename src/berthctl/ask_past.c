@@ -23,13 +23,14 @@ static struct optional ago(const struct optional *when)
     return (struct optional){when->is_given, now > when->number ? now - when->number : 0};
 }
 
-/* Whether more is left out here than who answers can leave out. */
-static bool is_sifted(const struct past_choice *choice)
+/* Of who answers for this host, none of another host's leases is asked for. */
+static bool is_of_another_host(const struct past_choice *choice)
 {
-    return choice->failed || choice->host;
+    return choice->host && (!choice->this_host || strcmp(choice->host, choice->this_host) != 0);
 }
 
-static void set_request(const struct inquiry *inquiry)
+/* `is_sifted`: more is left out here than who answers can leave out. */
+static void set_request(const struct inquiry *inquiry, bool is_sifted)
 {
     const struct past_choice *choice = &inquiry->choice;
     struct ctl_request *request = &inquiry->call->request;
@@ -39,7 +40,7 @@ static void set_request(const struct inquiry *inquiry)
     request->user = choice->uid;
     request->lease = choice->lease;
     request->limit = choice->limit;
-    request->limit.is_given &= choice->limit.number > 0 && !is_sifted(choice);
+    request->limit.is_given &= choice->limit.number > 0 && !is_sifted;
 }
 
 /* ---- berth-history ---- */
@@ -131,7 +132,7 @@ static bool is_elsewhere(const struct inquiry *inquiry)
 static bool ask_berthd(struct inquiry *inquiry)
 {
     struct call *call = inquiry->call;
-    set_request(inquiry);
+    set_request(inquiry, inquiry->choice.failed || is_of_another_host(&inquiry->choice));
     inquiry->past.only = &inquiry->choice;
     call->is_silent = is_elsewhere(inquiry);
     bool is_read = call_take(call, past_take, &inquiry->past);
@@ -148,8 +149,9 @@ static bool ask_berthd(struct inquiry *inquiry)
 
 static const char *ask_history(struct inquiry *inquiry, const struct endpoint *keeper)
 {
-    set_request(inquiry);
+    set_request(inquiry, is_of_another_host(&inquiry->choice));
     struct ctl_request request = inquiry->call->request;
+    request.failed = inquiry->choice.failed;
     request.word = inquiry->wants_figures ? "stats" : request.word;
     return ask_keeper(inquiry, keeper, &request, &inquiry->past);
 }
@@ -200,7 +202,7 @@ static void ask_database(struct inquiry *inquiry, const char *database)
 {
     struct call *call = inquiry->call;
     struct past past = {.only = &inquiry->choice};
-    set_request(inquiry);
+    set_request(inquiry, inquiry->choice.failed || inquiry->choice.host);
     call->request.database = database;
     call->code = CODE_NONE;
     call->is_silent = true;

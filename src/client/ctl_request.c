@@ -39,6 +39,7 @@ bool request_print(const struct ctl_request *request, struct text *out)
     add_given(out, "until", &request->until);
     add_given(out, "user", &request->user);
     add_given(out, "limit", &request->limit);
+    text_add(out, request->failed ? " failed=1" : "");
     text_add(out, request->wait ? " wait=1\n" : "\n");
     return out->length <= LINE_BYTES;
 }

@@ -13,7 +13,7 @@ struct ctl_request {
     size_t n_arguments;
     const char *reason, *database, *lease; /* or NULL */
     struct optional from, since, until, user, limit;
-    bool wait;
+    bool wait, failed;
 };
 
 /* Includes the LF. The daemon gets the arguments unchanged, and judges them. False if the line

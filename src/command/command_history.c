@@ -157,6 +157,10 @@ void command_history(struct call *call)
 {
     const struct request *request = call->request;
     const char *lease = request->keys[KEY_INDEX_lease];
+    if (request->keys[KEY_INDEX_failed]) {
+        call_refuse(call, CODE_BAD_VALUE, "failed"); /* only berth-history knows that */
+        return;
+    }
     if (request->keys[KEY_INDEX_database]) {
         past_history(call);
         return;

@@ -22,7 +22,7 @@ static const char SCHEMA[] =
     "  ended INTEGER NOT NULL, asked INTEGER NOT NULL, uid INTEGER NOT NULL,"
     "  lease INTEGER NOT NULL, hiding INTEGER NOT NULL, claims TEXT NOT NULL,"
     "  granted INTEGER NOT NULL, database TEXT, how TEXT NOT NULL, host TEXT,"
-    "  ring INTEGER NOT NULL, serial INTEGER NOT NULL);"
+    "  ring INTEGER NOT NULL, serial INTEGER NOT NULL, failed INTEGER NOT NULL);"
     "CREATE TABLE line (number INTEGER PRIMARY KEY, sum INTEGER NOT NULL, line TEXT NOT NULL);"
     "PRAGMA application_id = 1651663976;" /* "brdh" */
     "PRAGMA user_version = 1;"
@@ -33,13 +33,13 @@ _Static_assert(SCHEMA_VERSION == 1, "as in SCHEMA");
     "SELECT number, kind, ended, asked, uid, lease, hiding, claims, granted, database FROM ended"  \
     " WHERE number > ?1 AND number <= ?2 AND ended >= ?3 AND asked < ?4 AND (kind = 2 OR"          \
     " (kind <> 3 AND (?5 < 0 OR uid = ?5) AND (?6 = 0 OR lease = ?6) AND"                          \
-    " (?7 = 0 OR is_asked(?8, claims)))) ORDER BY number"
+    " (?9 = 0 OR failed = 1) AND (?7 = 0 OR is_asked(?8, claims)))) ORDER BY number"
 _Static_assert(ROW_GAP == 2 && ROW_SEEN == 3, "as in SCAN");
 
 static const char *const STATEMENTS[N_DAY_STATEMENTS] = {
     [DAY_ADD] = "INSERT INTO ended (kind, ended, asked, uid, lease, hiding, granted, ring, serial,"
-                " claims, how, host, database)"
-                " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                " failed, claims, how, host, database)"
+                " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
     [DAY_ADD_LINE] = "INSERT OR REPLACE INTO line (number, sum, line) VALUES (?1, ?2, ?3)",
     [DAY_TAKE_BACK] = "DELETE FROM ended WHERE number > (SELECT max(number) - 1000 FROM ended)"
                       " AND ring = ?1 AND serial = ?2 AND kind = 1",
@@ -224,7 +224,7 @@ void day_roll_back(struct day_file *file)
 enum day_result day_add(struct day_file *file, const struct day_row *row)
 {
     const int64_t numbers[] = {row->kind, row->ended, row->asked, row->uid, (int64_t)row->lease,
-        row->hiding, row->granted, (int64_t)row->ring, (int64_t)row->serial};
+        row->hiding, row->granted, (int64_t)row->ring, (int64_t)row->serial, row->has_failed};
     enum { N_NUMBERS = sizeof numbers / sizeof numbers[0] };
     sqlite3_stmt *add = bind(file, DAY_ADD, numbers, N_NUMBERS);
     bind_text(add, N_NUMBERS + 1, row->claims);
@@ -273,6 +273,7 @@ void day_scan(struct day_file *file, const struct day_filter *filter, int64_t ab
     const int64_t numbers[] = {above, upto, filter->since, filter->until, filter->uid,
         (int64_t)filter->lease, filter->n_names > 0};
     file->scanned = bind(file, backward ? DAY_BACKWARD : DAY_FORWARD, numbers, 7);
+    sqlite3_bind_int(file->scanned, 9, filter->failed);
     sqlite3_bind_pointer(file->scanned, 8, (void *)(uintptr_t)filter, "filter", NULL);
 }
 

@@ -33,6 +33,7 @@ struct day_row {
     uint32_t uid;
     uint16_t hiding; /* struct history_entry */
     uint64_t lease;
+    bool has_failed; /* ROW_ENDED: it was not given back with exit 0 by who had it */
     const char *how; /* ROW_DID: the word of the request */
     const char *claims; /* "NAME COUNT,NAME COUNT" */
     const char *host; /* NULL: this one */
@@ -46,6 +47,7 @@ struct day_filter {
     int64_t since, until; /* ended at `since` or later, was asked for before `until` */
     int64_t uid; /* -1: any */
     uint64_t lease; /* 0: any */
+    bool failed; /* no others, and nothing that operators did */
     char *const *names; /* of resources, or patterns */
     size_t n_names; /* 0: any */
 };

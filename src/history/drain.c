@@ -5,7 +5,9 @@
 #include "journal/record.h"
 #include "log/log.h"
 #include "status/ended_line.h"
+#include "wire/protocol.h"
 
+#include <string.h>
 #include <unistd.h>
 
 enum { MAX_ENTRIES = 500 }; /* in one transaction */
@@ -23,6 +25,13 @@ static const char *without_lf(struct text *line)
 {
     line->bytes[--line->length] = '\0';
     return line->bytes;
+}
+
+/* As `berthctl history --failed` asks for it. */
+static bool has_failed(const struct history_entry *entry)
+{
+    return strcmp(entry->how, code_table[CODE_RELEASED].word) != 0 || entry->by.is_known ||
+        entry->status != HISTORY_EXITED || entry->number != 0;
 }
 
 static bool add_row(
@@ -46,6 +55,7 @@ static bool add_row(
         .uid = entry->uid,
         .hiding = entry->hiding,
         .lease = entry->lease,
+        .has_failed = has_failed(entry),
         .how = entry->how,
         .database = ended.database,
         .claims = drain->claims.bytes,

@@ -42,12 +42,13 @@ struct question *question_new(const struct request *request, bool wants_figures,
 {
     const char *const *keys = request->keys;
     const char *user = keys[KEY_INDEX_user], *lease = keys[KEY_INDEX_lease];
-    uint64_t since = (uint64_t)now, until = 0, of_user = 0, limit = 0, of_lease = 0;
+    uint64_t since = (uint64_t)now, until = 0, of_user = 0, limit = 0, of_lease = 0, failed = 0;
     *wrongp = !take_number(keys[KEY_INDEX_since], INT64_MAX, &since) ? "since"
         : !take_number(keys[KEY_INDEX_until], INT64_MAX, &until)     ? "until"
         : !take_number(user, UINT32_MAX, &of_user)                   ? "user"
         : !take_number(keys[KEY_INDEX_limit], UINT32_MAX, &limit)    ? "limit"
         : lease && !lease_id_parse(lease, &of_lease)                 ? "lease"
+        : !take_number(keys[KEY_INDEX_failed], 1, &failed)           ? "failed"
         : keys[KEY_INDEX_database]                                   ? "database"
         : keys[KEY_INDEX_after]                                      ? "after"
         : limit > 0 && wants_figures                                 ? "limit"
@@ -63,6 +64,7 @@ struct question *question_new(const struct request *request, bool wants_figures,
                                         : 0,
             .uid = user ? (int64_t)of_user : -1,
             .lease = of_lease,
+            .failed = failed,
             .n_names = request->n_arguments},
         .limit = limit,
         .wants_figures = wants_figures,

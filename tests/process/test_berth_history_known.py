@@ -1,5 +1,6 @@
 """What berth-history does not know: it shows it to nobody, and calls nothing complete that is not."""
 
+import json
 import os
 import time
 
@@ -249,3 +250,31 @@ def test_each_day_that_is_set_aside_is_kept(keeper, berthd):
     (kept.days / f"{dates[4]}.db.damaged-wal").write_bytes(b"x" * 1200000)
     kept.start()
     assert set_aside(kept) == []
+
+
+# ---- what is asked for ----
+
+
+def test_what_has_failed(keeper, berthd, berthctl):
+    """So a limit leaves out the others."""
+    daemon = berthd(OPEN)
+    client, kept = daemon.client(), keeper()
+
+    def ends(how=""):
+        lease = held(client, "acquire s")
+        assert client.request(f"release {lease}{how}") == "ok"
+        return lease
+
+    good, unknown, bad, killed = ends(" exit=0"), ends(), ends(" exit=3"), ends(" signal=9")
+    taken = held(daemon.client(), "acquire s")
+    assert daemon.client().request(f"drop {taken}") == "ok"
+    failed = [unknown, bad, killed, taken]
+    last = ends(" exit=0")
+    until(lambda: last in kept.past().leases)
+    past = kept.past("history failed=1")
+    assert past.leases == failed and past.done == []
+    assert kept.past("history failed=1 limit=2").leases == failed[-2:] and good not in past.leases
+    assert kept.past("history failed=0 limit=2").leases == [taken, last]
+    assert client.request("history failed=1").startswith("error bad-value failed")
+    done = berthctl("history", "--failed", "--json", "--limit=2")
+    assert [lease["lease"] for lease in json.loads(done.stdout)["leases"]] == failed[-2:]

@@ -114,7 +114,7 @@ def test_the_time_in_the_span(kept, daemon, client):
         database.execute("UPDATE ended SET granted = ended - 3600000, asked = ended - 3600007 WHERE kind = 1")
         database.execute("UPDATE ended SET ended = ? - 7200000 WHERE kind = 3", [last])
         database.execute("INSERT INTO ended SELECT number + 1, kind, ended, asked, uid, lease, hiding, claims, granted,"
-                         " 'd', how, host, ring, serial FROM ended WHERE kind = 1")
+                         " 'd', how, host, ring, serial, failed FROM ended WHERE kind = 1")
     kept.start()
     head, figures, _ = stats(kept.client(), "stats since=60000 s")
     for database in None, "d":
