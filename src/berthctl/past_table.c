@@ -24,6 +24,25 @@ struct past_style {
     const char *this_host; /* NULL: all leases are this host's */
 };
 
+/* A name only if there are leases of other hosts. */
+static const char *name_of_this_host(const struct past *past, const struct past_choice *choice)
+{
+    const char *name = NULL;
+    for (size_t i = 0; i < past->n; i++) {
+        name = past->leases[i].host ? choice->this_host : name;
+    }
+    return name;
+}
+
+static struct past_style style_of(const struct past *past, const struct past_choice *choice)
+{
+    return (struct past_style){
+        .now = past->now,
+        .has_fractions = past->n <= FEW || choice->lease,
+        .this_host = name_of_this_host(past, choice),
+    };
+}
+
 static void add_time(struct text *text, uint64_t when, const struct past_style *style)
 {
     text_add_datetime(text, (int64_t)when, (int64_t)style->now);
@@ -157,6 +176,20 @@ static bool has_more(const struct past *past)
     return has;
 }
 
+static void add_older(
+    const struct past *past, const struct past_choice *choice, struct text *out)
+{
+    const struct past_style style = style_of(past, choice);
+    uint64_t begin = past_begin(past);
+    if (begin == UINT64_MAX) {
+        text_add(out, "there are older ones");
+    } else {
+        text_add(out, "older than ");
+        add_time(out, begin, &style);
+    }
+    text_add(out, ": --limit 0 shows all\n");
+}
+
 void past_add_note(
     const struct past *past, uint64_t n_shown, const struct past_choice *choice, struct text *out)
 {
@@ -166,7 +199,7 @@ void past_add_note(
     bool knows_all = choice->since.is_given && known.is_given &&
         known.number <= choice->since.number;
     if (has_more(past)) {
-        text_add(out, "there are older ones: --limit 0 shows all\n");
+        add_older(past, choice, out);
     } else if (n_shown > 0) {
         return;
     } else if (!known.is_given) {
@@ -285,27 +318,13 @@ static void print_whole_how(const struct grid *grid, size_t row, struct text *ou
     }
 }
 
-/* A name only if there are leases of other hosts. */
-static const char *name_of_this_host(const struct past *past, const struct past_choice *choice)
-{
-    const char *name = NULL;
-    for (size_t i = 0; i < past->n; i++) {
-        name = past->leases[i].host ? choice->this_host : name;
-    }
-    return name;
-}
-
 void past_table_print(
     const struct past *past, const struct past_choice *choice, size_t width, struct text *out)
 {
     struct column columns[MAX_COLUMNS];
     struct grid grid;
     struct past_others others = {0};
-    const struct past_style style = {
-        .now = past->now,
-        .has_fractions = past->n <= FEW || choice->lease,
-        .this_host = name_of_this_host(past, choice),
-    };
+    const struct past_style style = style_of(past, choice);
     grid_init(&grid, columns, fill_columns(columns), 0);
     for (size_t i = 0; i < past->n; i++) {
         grid_add_row(&grid, &past->leases[i], &style);

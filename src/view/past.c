@@ -433,17 +433,64 @@ void past_merge(struct past *into, struct past *from, const char *this_host)
     merge_others(into, from);
 }
 
-void past_cut(struct past *past, uint64_t limit)
+static void cut_leases(struct past *past, size_t n_cut)
 {
-    size_t n_cut = past->n > limit ? past->n - (size_t)limit : 0;
     for (size_t i = 0; i < n_cut; i++) {
         past_lease_deinit(&past->leases[i]);
     }
-    if (n_cut > 0) {
-        past->n -= n_cut;
-        memmove(past->leases, past->leases + n_cut, past->n * sizeof past->leases[0]);
+    past->n -= n_cut;
+    memmove(past->leases, past->leases + n_cut, past->n * sizeof past->leases[0]);
+}
+
+static void cut_actions(struct past *past, size_t n_cut)
+{
+    for (size_t i = 0; i < n_cut; i++) {
+        free(past->actions[i].line);
+    }
+    past->n_actions -= n_cut;
+    memmove(past->actions, past->actions + n_cut, past->n_actions * sizeof past->actions[0]);
+}
+
+/* Those that are over before that. */
+static void cut_gaps(struct past *past, uint64_t before)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < past->n_gaps; i++) {
+        if (past->gaps[i].until < before) {
+            free(past->gaps[i].line);
+        } else {
+            past->gaps[n++] = past->gaps[i];
+        }
+    }
+    past->n_gaps = n;
+}
+
+void past_cut(struct past *past, uint64_t limit)
+{
+    size_t n_leases = past->n, n_actions = past->n_actions; /* that are older */
+    for (uint64_t n = 0; n < limit && n_leases + n_actions > 0; n++) {
+        bool is_lease = n_leases > 0 &&
+            (n_actions == 0 ||
+                past->leases[n_leases - 1].ended >= past->actions[n_actions - 1].at);
+        n_leases -= is_lease;
+        n_actions -= !is_lease;
+    }
+    if (n_leases > 0) {
+        cut_leases(past, n_leases);
+    }
+    if (n_actions > 0) {
+        cut_actions(past, n_actions);
+    }
+    if (n_leases + n_actions > 0) {
+        cut_gaps(past, past_begin(past));
         past->sources[0].has_more = true;
     }
+}
+
+uint64_t past_begin(const struct past *past)
+{
+    uint64_t begin = past->n > 0 ? past->leases[0].ended : UINT64_MAX;
+    return past->n_actions > 0 && past->actions[0].at < begin ? past->actions[0].at : begin;
 }
 
 void past_deinit(struct past *past)

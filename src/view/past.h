@@ -116,8 +116,12 @@ bool past_has(const struct past *past, const char *database);
  * or what `from` has, which may know them for a shorter time. `this_host`: its name, or NULL. */
 void past_merge(struct past *into, struct past *from, const char *this_host);
 
-/* Leaves out the oldest leases until so many are left: then one of its sources has more. */
+/* Leaves out the oldest leases and actions until so many are left of both: then one of its sources
+ * has more. After past_merge(): else what is older than a source tells may be there without what it
+ * has left out. */
 void past_cut(struct past *past, uint64_t limit);
+/* When the oldest lease or action was; UINT64_MAX: there is none. */
+uint64_t past_begin(const struct past *past);
 
 /* When it was asked for, and (of one that was) granted. */
 uint64_t past_asked(const struct past_lease *lease);

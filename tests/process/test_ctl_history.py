@@ -189,8 +189,8 @@ def test_of_the_fleet(berthctl, fake):
     head, titles, row = out.splitlines()
     assert head == "complete: this host from 2026-11-22 23:30:00 on; the fleet's database d from 00:30:00 on"
     assert "  HOST" in titles and row.endswith("  0123456789abcdef/3f9k  b")
-    *_, out, _ = answering(berthctl, fake, "history", "--limit=1", status=FLEET, databases=[OF_FLEET])
-    assert out.splitlines()[-1] == "there are older ones: --limit 0 shows all" and len(out.splitlines()) == 4
+    *_, out, _ = answering(berthctl, fake, "history", "--limit=1", status=FLEET, databases=[OF_FLEET], env=UTC)
+    assert out.splitlines()[-1] == "older than 01:29:59.000: --limit 0 shows all" and len(out.splitlines()) == 4
     busy = FLEET.replace("ok\n", "ok now=7200000\n").replace(
         "end\n", "holder 0123456789abcdef/4k units=0 token=1 pid=1 uid=0 since=0 host=b\nend\n")
     for words, n in ([], 1), (["--host", "b"], 1), (["--host", "c"], 0):
@@ -239,7 +239,12 @@ def test_what_else_is_said(berthctl, fake):
     *_, out, _ = answering(berthctl, fake, "history", history=history, env=UTC)
     assert out.splitlines()[-3:] == ["01:29:59.500  drain by 4711: \"disk\"",
                                      "01:29:59.700 to 01:29:59.800: nothing is known (the host was rebooted)",
-                                     "there are older ones: --limit 0 shows all"]
+                                     "older than 2026-11-22 23:30:00.000: --limit 0 shows all"]
+    for limit in 1, 2, 3:
+        *_, out, _ = answering(berthctl, fake, "history", "--json", f"--limit={limit}", history=history)
+        answer = json.loads(out)
+        rows = [row["lease"] for row in answer["leases"]] + [row["verb"] for row in answer["actions"]]
+        assert (rows, answer["sources"][0]["more"]) == (["3f9k", "3f9m", "drain"][-limit:], True)
     *_, out, _ = answering(berthctl, fake, "history", "--failed", "--json", history=history.replace("exit=3", "exit=0"))
     answer = json.loads(out)
     assert ([lease["lease"] for lease in answer["leases"]], answer["actions"], len(answer["gaps"])) == (["3f9m"], [], 1)

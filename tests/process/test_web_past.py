@@ -279,6 +279,9 @@ def test_databases_are_asked_too(world):
     assert len(world.berthd.asked()) == 1  # of a host's resource, no database is asked
     assert world.leases("from=0&limit=2") == ["x-1/7", "c"]
     assert any(source["more"] for source in world.ask("from=0&limit=2")["sources"])
+    world.history.answers["history"] = told(ended("a", 3000), f"did limit at={NOW - 1500} uid=0 resource=s new=2", ended("c", 1000))
+    answer = world.ask("from=0&limit=2&resource=s")
+    assert ([lease["lease"] for lease in answer["leases"]], len(answer["actions"])) == (["c"], 1)
 
 
 @pytest.mark.parametrize("answer, why", [

@@ -251,10 +251,17 @@ Test(past, merged_with_a_shorter_one)
 Test(past, cut)
 {
     merge_both();
-    past_cut(&past, 4);
-    cr_expect_eq(past.n, 4);
+    past_cut(&past, 5);
+    cr_expect_eq(past.n + past.n_actions, 5);
     cr_expect_not(past.sources[0].has_more);
+    past_cut(&past, 3); /* of both kinds: the action is older than two leases */
+    cr_expect_eq(past.n, 2);
+    cr_expect_eq(past.n_actions, 1);
+    cr_expect_eq(past.n_gaps, 1); /* the other one was over by then */
+    cr_expect_eq(past_begin(&past), 350);
+    cr_expect(past.sources[0].has_more);
     past_cut(&past, 1);
+    cr_expect_eq(past.n_actions, 0);
     cr_assert_eq(past.n, 1);
     cr_expect_str_eq(past.leases[0].id, "0000000000000001/2");
     cr_expect(past.sources[0].has_more);
@@ -304,7 +311,7 @@ Test(past_table, others)
         "00:32:40.000  revoke etl 3f9p by root\n"
         "01:23:20.000 to 01:23:21.000: 3 are missing (over\\x1bwritten)\n"
         "01:23:21.000 to 01:23:21.000: 1 is missing (a file is damaged)\n"
-        "there are older ones: --limit 0 shows all\n");
+        "older than 00:30:00.000: --limit 0 shows all\n");
 }
 
 /* Those of other hosts are among them. */
@@ -442,6 +449,8 @@ Test(past_table, what_is_not_there)
     expect_note(same, "");
     expect_note(early, "");
     past.sources[0].has_more = true;
+    expect_note(style, "older than 2026-11-22 23:26:40.000: --limit 0 shows all\n");
+    past_cut(&past, 0);
     expect_note(style, "there are older ones: --limit 0 shows all\n");
 }
 

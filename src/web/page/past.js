@@ -47,7 +47,8 @@
   /* Of an answer that had no room for all there are the newest. */
   function whole(answer, from) {
     const isCut = answer.sources.some((source) => source.more);
-    return isCut ? Math.min(...answer.leases.map((lease) => lease.ended_at_ms)) : from;
+    return isCut ? Math.min(...answer.leases.map((lease) => lease.ended_at_ms),
+      ...answer.actions.map((action) => action.at_ms)) : from;
   }
 
   /* Not by everybody: then its time is asked for again. */
