@@ -155,14 +155,17 @@ void past_add_sources(const struct past *past, struct text *out)
     text_add(out, between[0] == ';' ? "\n" : "");
 }
 
-/* When the latest of them begins to be complete; not given: one knows nothing. */
-static struct optional complete_since(const struct past *past)
+/* When the latest of them begins to be complete; not given: one knows nothing. *anyp: when the
+ * earliest does. */
+static struct optional complete_since(const struct past *past, uint64_t *anyp)
 {
     struct optional since = {true, 0};
+    *anyp = UINT64_MAX;
     for (size_t i = 0; i < past->n_sources; i++) {
         const struct optional *its = &past->sources[i].since;
         since.is_given &= its->is_given;
         since.number = its->number > since.number ? its->number : since.number;
+        *anyp = its->number < *anyp ? its->number : *anyp;
     }
     return since;
 }
@@ -190,12 +193,31 @@ static void add_older(
     text_add(out, ": --limit 0 shows all\n");
 }
 
+/* A period that ends before the history begins, for one of those who have answered or for all. */
+static void add_unknown(const struct past *past, const struct past_choice *choice,
+    uint64_t known_since, bool is_all, struct text *out)
+{
+    int64_t now = (int64_t)past->now;
+    text_add(out, is_all ? "nothing is known of " : "not all is known of ");
+    if (choice->since.is_given) {
+        text_add_datetime(out, (int64_t)choice->since.number, now);
+        text_add(out, " to ");
+    } else {
+        text_add(out, "what was before ");
+    }
+    text_add_datetime(out, (int64_t)choice->until.number, now);
+    text_add(out, ": the history begins at ");
+    text_add_datetime(out, (int64_t)known_since, now);
+    text_add(out, "\n");
+}
+
 void past_add_note(
     const struct past *past, uint64_t n_shown, const struct past_choice *choice, struct text *out)
 {
     bool is_of_some = choice->n_names > 0 || choice->uid.is_given || choice->lease ||
         choice->until.is_given || choice->host || choice->failed;
-    const struct optional known = complete_since(past);
+    uint64_t any_since;
+    const struct optional known = complete_since(past, &any_since);
     bool knows_all = choice->since.is_given && known.is_given &&
         known.number <= choice->since.number;
     if (has_more(past)) {
@@ -205,11 +227,14 @@ void past_add_note(
     } else if (!known.is_given) {
         text_add(
             out, "no history: nothing has ended yet, or berthd's file has history = 0\n");
+    } else if (choice->until.is_given && choice->until.number <= known.number) {
+        add_unknown(past, choice, known.number, choice->until.number <= any_since, out);
     } else {
         text_add_format(out, "nothing %shas ended since ", is_of_some ? "of that " : "");
         text_add_datetime(out, (int64_t)(knows_all ? choice->since.number : known.number),
             (int64_t)past->now);
-        text_add(out, knows_all ? "\n" : "; the history does not go back further\n");
+        text_add(out, knows_all || choice->lease ? "\n"
+                                                 : "; the history does not go back further\n");
     }
 }
 

@@ -434,7 +434,7 @@ Test(past_table, what_is_not_there)
     past.sources[0].since = (struct optional){true, UINT64_C(1795390000000)};
     static const char earlier[] =
         "nothing %shas ended since 2026-11-22 23:26:40; the history does not go back further\n";
-    char said[128];
+    char said[160];
     snprintf(said, sizeof said, earlier, "");
     expect_note(style, said);
     expect_note(early, said);
@@ -442,6 +442,25 @@ Test(past_table, what_is_not_there)
     expect_note(of_some, said);
     expect_note(same, "nothing has ended since 2026-11-22 23:26:40\n");
     expect_note(late, "nothing has ended since 01:29:00\n");
+    expect_note((struct past_choice){.lease = "x"}, "nothing of that has ended since 2026-11-22"
+                                                    " 23:26:40\n");
+    struct past_choice before = {.until = {true, UINT64_C(1795390000000)}};
+    expect_note(before, "nothing is known of what was before 2026-11-22 23:26:40:"
+                        " the history begins at 2026-11-22 23:26:40\n");
+    before.since = (struct optional){true, UINT64_C(1795389000000)};
+    static const char unknown[] = "%s is known of 2026-11-22 23:10:00 to 2026-11-22 23:26:40:"
+                                  " the history begins at 2026-11-22 23:26:40\n";
+    snprintf(said, sizeof said, unknown, "nothing");
+    expect_note(before, said);
+    struct past database = {0};
+    past_take(&database, (char *)"ok now=1795397400000 since=1795389500000 database=d");
+    past_merge(&past, &database, NULL);
+    past_deinit(&database);
+    snprintf(said, sizeof said, unknown, "not all");
+    expect_note(before, said);
+    before.until.number++;
+    snprintf(said, sizeof said, earlier, "of that ");
+    expect_note(before, said);
     teardown();
     take_whole();
     expect_note(style, "");
