@@ -58,11 +58,19 @@ static const char *set_sort(void *member, char *argument)
     return *sort ? NULL : "not a column to sort by (name, kind, limit, used, free, wait, age)";
 }
 
+/* Of the whole line, so that 1h is the same for each option. Milliseconds since 1970. */
+static int64_t time_of_line(void)
+{
+    static int64_t now;
+    now = now ? now : clock_wall_now() / NANOSECONDS_PER_MILLISECOND;
+    return now;
+}
+
 static const char *set_time(void *member, char *argument)
 {
     struct optional *when = member;
-    int64_t now = clock_wall_now() / NANOSECONDS_PER_MILLISECOND, then;
-    if (!datetime_parse(argument, now, &then)) {
+    int64_t then;
+    if (!datetime_parse(argument, time_of_line(), &then)) {
         return "not a time like 1h, 03:00, yesterday or 2026-11-23";
     }
     *when = (struct optional){true, (uint64_t)(then > 0 ? then : 0)};
@@ -163,6 +171,24 @@ static void refuse(const struct line *line, const struct option_reader *reader)
     text_deinit(&why);
 }
 
+/* False after a message: a time of day that has not come yet today is yesterday's. */
+static bool is_period(const struct past_choice *choice)
+{
+    const struct optional *since = &choice->since, *until = &choice->until;
+    bool is_good = !since->is_given || !until->is_given || since->number <= until->number;
+    if (!is_good) {
+        struct text why = TEXT_INIT;
+        text_add(&why, "--until (");
+        text_add_day_and_time(&why, (int64_t)until->number, time_of_line());
+        text_add(&why, ") is before --since (");
+        text_add_day_and_time(&why, (int64_t)since->number, time_of_line());
+        text_add(&why, ")");
+        message("%s", why.bytes);
+        text_deinit(&why);
+    }
+    return is_good;
+}
+
 bool line_read(struct line *line, char **argv)
 {
     struct option_reader reader = {
@@ -182,5 +208,5 @@ bool line_read(struct line *line, char **argv)
         return false;
     }
     line->words[line->n_words] = NULL;
-    return true;
+    return is_period(&line->past);
 }

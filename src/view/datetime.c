@@ -89,6 +89,33 @@ bool datetime_parse(const char *text, int64_t now, int64_t *whenp)
                                    : take_day(text, today, whenp);
 }
 
+static bool is_same_day(const struct tm *a, const struct tm *b)
+{
+    return a->tm_year == b->tm_year && a->tm_yday == b->tm_yday;
+}
+
+void text_add_day_and_time(struct text *text, int64_t when, int64_t now)
+{
+    struct tm tm, today, yesterday;
+    char shown[64];
+    if (!local(when, &tm) || !local(now, &today)) {
+        text_add(text, "?");
+        return;
+    }
+    yesterday = today;
+    yesterday.tm_mday--;
+    yesterday.tm_isdst = -1;
+    mktime(&yesterday);
+    strftime(shown, sizeof shown,
+        is_same_day(&tm, &today)           ? "today "
+            : is_same_day(&tm, &yesterday) ? "yesterday "
+                                           : "%Y-%m-%d ",
+        &tm);
+    text_add(text, shown);
+    strftime(shown, sizeof shown, tm.tm_sec == 0 ? "%H:%M" : "%H:%M:%S", &tm);
+    text_add(text, shown);
+}
+
 void text_add_datetime(struct text *text, int64_t when, int64_t now)
 {
     struct tm tm, today;
@@ -97,7 +124,7 @@ void text_add_datetime(struct text *text, int64_t when, int64_t now)
         text_add(text, "?");
         return;
     }
-    bool is_today = tm.tm_year == today.tm_year && tm.tm_yday == today.tm_yday;
-    strftime(shown, sizeof shown, is_today ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &tm);
+    strftime(shown, sizeof shown,
+        is_same_day(&tm, &today) ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &tm);
     text_add(text, shown);
 }

@@ -14,5 +14,8 @@
  * or if there is no such time. It may be after `now`. */
 bool datetime_parse(const char *text, int64_t now, int64_t *whenp);
 
+/* Adds it as datetime_parse() reads it: "yesterday 22:00", "today 02:00:30", "2026-11-23 03:00". */
+void text_add_day_and_time(struct text *text, int64_t when, int64_t now);
+
 /* Adds "14:02:11", behind its date unless that is today's. */
 void text_add_datetime(struct text *text, int64_t when, int64_t now);

@@ -106,6 +106,16 @@ def test_wrong_usage(berthctl, fake):
         assert done.stderr.startswith("berthctl: " + hint) and done.stderr.count("\n") == 1
 
 
+def test_until_before_since(berthctl):
+    """A time that has not come yet today is yesterday's."""
+    for command in "history", "stats":
+        done = berthctl(command, "--since", "today", "--until", "yesterday 22:00:30", env=UTC)
+        assert (done.returncode, done.stdout) == (64, "")
+        assert done.stderr == "berthctl: --until (yesterday 22:00:30) is before --since (today 00:00)\n"
+        done = berthctl(command, "--until", "1h", "--since", "1h")
+        assert done.returncode == 69  # nobody answers
+
+
 # ---- what is made of the answer
 
 def test_on_a_terminal(berthctl, berthd):

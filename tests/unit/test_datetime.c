@@ -53,6 +53,24 @@ Test(when, forms, .init = setup)
     expect_when("2028-02-29", MIDNIGHT + 463 * DAY);
 }
 
+static void expect_day_and_time(int64_t when, const char *expected)
+{
+    struct text text = TEXT_INIT;
+    text_add_day_and_time(&text, when, NOW);
+    cr_expect_str_eq(text.bytes, expected);
+    text_deinit(&text);
+}
+
+Test(when, as_it_is_read, .init = setup)
+{
+    expect_day_and_time(MIDNIGHT, "today 00:00");
+    expect_day_and_time(MIDNIGHT + HOUR + SECOND, "today 01:00:01");
+    expect_day_and_time(MIDNIGHT - SECOND, "yesterday 23:59:59");
+    expect_day_and_time(MIDNIGHT - DAY, "yesterday 00:00");
+    expect_day_and_time(MIDNIGHT - DAY - MINUTE, "2026-11-21 23:59");
+    expect_day_and_time(MIDNIGHT + DAY, "2026-11-24 00:00");
+}
+
 /* A time that has not come yet today was yesterday. */
 Test(when, the_last_such_time, .init = setup)
 {
