@@ -3,8 +3,8 @@
  *
  * Times are counted in buckets, of this half of a minute and of the one before: so the last minute
  * is 30 to 60 s long. A percentile is the upper end of its bucket, at most an eighth above the true
- * one, and never above the longest time. What was never answered is not counted: the link is given
- * up then, and the database is down. */
+ * one, and never above the longest time. A call that is given
+ * up counts as if it had been answered then: latency_note() of how long it had waited. */
 #pragma once
 
 #include "base/time.h"

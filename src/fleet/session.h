@@ -172,6 +172,7 @@ struct session_view {
     bool is_slow; /* a renewal of the last ttl was slow, as operators were told */
     uint32_t n_differing; /* definitions of ours that differ from the database's */
     uint64_t n_calls; /* sent so far */
+    nanoseconds answered_at; /* the last one that was; 0: none was */
     uint64_t call_rate; /* calls of all hosts in 1000 seconds, of late; 0: not known */
 };
 struct session_view session_look(const struct session *session);

@@ -94,6 +94,20 @@ void inflight_calls_forget(struct session *session)
     }
 }
 
+/* The oldest is the last to count. A connection that breaks before an answer is slow says nothing
+ * of how fast it would have been. */
+void inflight_calls_note_late(struct session *session)
+{
+    const struct inflight_call *call;
+    nanoseconds slow = timing_slow_renewal(session->tenure.ttl);
+    TAILQ_FOREACH_REVERSE (call, &session->calls.in_flight, inflight_call_list, link) {
+        nanoseconds waited = session->now - call->sent_at;
+        if (waited > slow) {
+            latency_note(&session->calls.latency, session->now, microseconds(waited));
+        }
+    }
+}
+
 /* That of an answer, which is not waited for any more; NULL: it was forgotten. */
 static struct inflight_call *inflight_call_take(struct session *session, uint64_t tag)
 {

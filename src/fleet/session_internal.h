@@ -37,6 +37,8 @@ void inflight_call_send(
     struct session *session, struct inflight_call *call, struct script_call *out);
 /* Their answers are not awaited any more. */
 void inflight_calls_forget(struct session *session);
+/* Counts those that have waited for long as answered now: before they are forgotten. */
+void inflight_calls_note_late(struct session *session);
 /* Its script's name. */
 const char *inflight_call_word(const struct inflight_call *call);
 /* How many of these kinds are. */

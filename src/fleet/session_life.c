@@ -121,6 +121,7 @@ void session_disconnected(struct session *session, const char *why, nanoseconds 
         session->state = SESSION_DOWN;
         snprintf(session->link.why, sizeof session->link.why, "%s", why);
     }
+    inflight_calls_note_late(session);
     inflight_calls_forget(session);
     session->renewal.due_at = session->grace_until = NEVER;
     entries_unlist(session);
@@ -239,6 +240,7 @@ struct session_view session_look(const struct session *session)
         .is_new = session->is_new && session->grace_until != NEVER,
         .incarnation = session->tenure.incarnation,
         .n_calls = session->calls.n_sent,
+        .answered_at = session->calls.heard_at,
         .call_rate = session->crowd.rate,
     };
     TAILQ_FOREACH (definition, &session->definitions.all, link) {

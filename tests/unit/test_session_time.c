@@ -449,6 +449,32 @@ Test(session_time, a_slow_renewal_is_a_trouble_until_all_of_a_ttl_were_quick)
     cr_expect(strstr(notice(), "a renewal took 700ms"), "another trouble");
 }
 
+/* The silence ends a link after a twelfth of the ttl. */
+Test(session_time, a_call_that_is_given_up_counts_as_a_slow_answer)
+{
+    struct latency_view before = session_latency(session, now);
+    wait_for(5);
+    CALL("renew 0");
+    wait_for(2.5);
+    EXPECT(reset_wanted(), "no answer to renew for 2500 ms");
+    cr_expect_eq(session_latency(session, now).n, before.n);
+    session_disconnected(session, "no answer", now);
+    struct latency_view after = session_latency(session, now);
+    cr_expect(after.last == 2500000 && after.n == before.n + 1 && after.p99 == 2500000);
+    cr_expect_eq(session_look(session).answered_at, now - seconds(7.5));
+}
+
+Test(session_time, a_connection_that_breaks_at_once_is_not_slow)
+{
+    struct latency_view before = session_latency(session, now);
+    wait_for(5);
+    CALL("renew 0");
+    wait_for(0.5);
+    session_disconnected(session, "gone", now);
+    struct latency_view after = session_latency(session, now);
+    cr_expect(after.n == before.n && after.last == before.last);
+}
+
 Test(session_time, times_count_from_the_send)
 {
     struct latency_view before = session_latency(session, now);
