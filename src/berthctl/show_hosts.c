@@ -111,7 +111,14 @@ static void add_time(struct text *out, const struct optional *time)
 static void add_answers(struct text *out, const struct shown_database *shown)
 {
     const struct status_database *database = shown->database;
-    if (database->answer_last_us.is_given) {
+    bool is_down = strcmp(database->state, "down") == 0 && database->answered_at.is_given;
+    if (is_down && database->answer_last_us.is_given) {
+        text_add(out, "none for ");
+        text_add_age(out, status_since(shown->status, &database->answered_at));
+        text_add(out, " (the last took ");
+        add_time(out, &database->answer_last_us);
+        text_add(out, ")");
+    } else if (database->answer_last_us.is_given) {
         add_time(out, &database->answer_last_us);
         text_add(out, " the last");
     }

@@ -84,6 +84,9 @@ void database_line_write(struct text *out, const struct database *database,
     if (view->good_until != 0) {
         line.good_until = instant_of(view->good_until);
     }
+    if (view->answered_at != 0) {
+        line.answered_at = instant_of(view->answered_at);
+    }
     fill_latency(&line, latency);
     nanoseconds slow = timing_slow_renewal(view->ttl);
     line.slow = view->is_slow || latency->p99 > microseconds(slow);

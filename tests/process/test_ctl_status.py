@@ -294,6 +294,13 @@ def test_hosts_says_when_a_database_is_too_small(berthctl, fake):
         assert (status, out.splitlines()) == (0, ["database main up", *(f"  {note}" for note in notes)])
 
 
+def test_hosts_says_how_long_a_database_has_not_answered(berthctl, fake):
+    line = "database main state=down ttl=30000 incarnation=1 differing=0 calls=9 why=gone answered_at=-9000"
+    for key, note in ("", []), (" answer_last_us=13400", ["  answers: none for 9s (the last took 13 ms)"]):
+        _, status, out, _ = served(berthctl, fake, "hosts", answer=f"ok now=0\n{line}{key}\nend\n")
+        assert (status, out.splitlines()) == (0, ["database main down: gone", *note])
+
+
 def test_hosts_on_a_terminal(berthctl, fake):
     """A session's name is whole, whatever else there is room for."""
     session = "0123456789abcdef"

@@ -50,6 +50,20 @@ def test_a_redis_that_answers_slowly(redis_server, hosts, ways):  # noqa: F811
     assert int(found["answer_last_us"]) >= 1_500_000, found  # also without asking it
 
 
+def test_a_redis_that_is_too_slow_to_be_used(redis_server, hosts, ways):  # noqa: F811
+    """Calls that are given up are slow answers: while it is down, and once it is up again."""
+    way = ways(redis_server)
+    host, = up(redis_server, *hosts(RESOURCES, 1, redis_section(way.url)))
+    way.reply_after(3)
+    shown = until(lambda: re.search(r"^  answers: none for \S+ \(the last took (\d+) ms\), .* p99 of",
+                                    host.berthctl("hosts").stdout, re.M))
+    assert int(shown[1]) >= 500  # a twelfth of the ttl
+    way.heal()
+    up(redis_server, host)
+    (_, _, p99), _, shown = answers(host)
+    assert p99 >= 0.5 and "  warning: Redis, or the way to it, is slow" in shown, shown
+
+
 def test_the_log_says_when_it_begins_and_ends(redis_server, hosts, ways):  # noqa: F811
     """Once each, however many renewals are slow, and whichever are quick between."""
     way = ways(redis_server)
