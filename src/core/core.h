@@ -264,7 +264,8 @@ bool change_lasts(enum change_kind kind, const struct basis *then, const struct 
 /* Makes the instance of a template if there is none: a pause must last. The name of a template (not
  * for items) stands for all its instances, those to come included: what an instance has been given
  * by itself goes before, and stays when the template's change ends. OUTCOME_KIND in fleet scope:
- * its database's matter. OUTCOME_QUOTA: the instance would be one too many for its payer. */
+ * its database's matter. OUTCOME_QUOTA: the instance would be one too many for its payer.
+ * What is so already may be said again: then only its reason is new. */
 enum outcome core_change(struct core *core, const char *name, const struct change *change,
     nanoseconds now, struct effects *effects);
 

@@ -81,6 +81,18 @@ static void decision_set(struct decision *decision, const struct change *change)
     }
 }
 
+/* `is_again`: it has been so before. Who has decided that, and when, stays: only why is new. */
+static void decision_say(struct decision *decision, const struct change *change, bool is_again)
+{
+    bool is_known = decision->at != 0 || decision->by.is_known;
+    if (is_again && is_known && change && !change->is_old) {
+        free(decision->reason);
+        decision->reason = memory_string(change->reason);
+    } else {
+        decision_set(decision, change);
+    }
+}
+
 static void set_items_changed(struct resource *resource, const struct change *change)
 {
     bool is_said = !change->is_old || change->at != 0; /* of several lines, the first says it */
@@ -106,8 +118,8 @@ static enum outcome change_limit(
     (void)core;
     enum outcome outcome = may_limit(resource->definition, change->limit);
     if (outcome == OUTCOME_OK) {
+        decision_say(&resource->decision, change, resource->runtime_limit == change->limit);
         resource->runtime_limit = change->limit;
-        decision_set(&resource->decision, change);
     }
     return outcome;
 }
@@ -184,7 +196,7 @@ static enum outcome change_reserve(
 /* NULL: there is none any more. */
 static void pause_set(struct pause *pause, const struct change *change)
 {
-    decision_set(&pause->decision, change);
+    decision_say(&pause->decision, change, pause->is_on);
     pause->is_on = change;
 }
 
@@ -251,9 +263,10 @@ static enum outcome change_template(struct template *template, const struct chan
     if (change->kind == CHANGE_LIMIT) {
         outcome = may_limit(definition, change->limit);
         if (outcome == OUTCOME_OK) {
+            decision_say(
+                &template->decision, change, template->runtime_limit == change->limit);
             template->runtime_limit =
                 change->limit == definition->limit ? UNBOUNDED : change->limit;
-            decision_set(&template->decision, change);
         }
     } else if (is_pause || change->kind == CHANGE_RESUME || is_reset) {
         pause_set(&template->pause, is_pause ? change : NULL);
@@ -340,7 +353,7 @@ enum outcome core_change(struct core *core, const char *name, const struct chang
 
 void core_note_drain(struct core *core, const struct change *change)
 {
-    decision_set(&core->drain_decision, change);
+    decision_say(&core->drain_decision, change, core_is_draining(core));
 }
 
 const struct decision *core_drain_decision(const struct core *core)
