@@ -1308,7 +1308,7 @@ def test_who_has_paused(world):
     assert pausers() == {"t/x": ("1", "7"), "t/y": ("1", "0 1000"), "l": ("1", "9")}
     ok(a.admin("resume", "t/x"))
     ok(a.admin("pause", "l", "", "", "8"))
-    assert pausers() == {"t/x": ("0", ""), "t/y": ("1", "0 1000"), "l": ("1", "8")}
+    assert pausers() == {"t/x": ("0", ""), "t/y": ("1", "0 1000"), "l": ("1", "9")}
 
 
 def test_who_has_changed_what(world):
@@ -1337,6 +1337,25 @@ def test_who_has_changed_what(world):
     database.was_edited()
     ok(a.admin("reset", "t/x"))
     assert said()["t/x"] == ("limit", ["", "", "", "", "4"])
+
+
+def test_what_is_said_again(world):
+    """Who has changed it, and when, stays; why is what was said last."""
+    a, b = world.several(2, {"l": definition(limit=4)})
+
+    def said():
+        row, = [row for row in a.snapshot("l") if row[0] == "resource"]
+        return ["\t".join(row[i].split("\t")[1:4]) for i in (9, 16)]
+
+    for host, limit, why, uid, paused, limited in (
+            (a, "2", "one", "7", "7\thost1\tone", "7\thost1\tone"), (b, "2", "two", "8", "7\thost1\ttwo", "7\thost1\ttwo"),
+            (b, "1", "two", "8", "7\thost1\ttwo", "8\thost2\ttwo")):
+        ok(host.admin("pause", "l", "", why, uid))
+        ok(host.admin("limit", "l", limit, why, uid))
+        assert said() == [paused, limited]
+    ok(b.admin("resume", "l"))
+    ok(b.admin("pause", "l", "", "", "8"))
+    assert said()[0] == "8\thost2\t"
 
 
 def test_a_snapshot_goes_by_bytes(servers, clock, monkeypatch):

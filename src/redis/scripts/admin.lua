@@ -324,10 +324,15 @@ do -- this block keeps its helpers to itself
         return slot and tostring(slot) == item and slot < max(limit_of(resource), resource.definition.limit)
     end
 
-    -- Who has made the change of that key, when, where and why: kept as long as the change.
-    local function say(key)
+    -- Who has made the change of that key, when, where and why: kept as long as the change. If it has been so before,
+    -- only why is new.
+    local function say(key, is_again)
         change.said = change.said or {}
-        change.said[key] = {text_of(wall), BY, session_of(ME).host, REASON}
+        if is_again and change.said[key] then
+            change.said[key][4] = REASON
+        else
+            change.said[key] = {text_of(wall), BY, session_of(ME).host, REASON}
+        end
     end
 
     -- The pause of an instance's template leaves it out, or no longer does.
@@ -362,7 +367,7 @@ do -- this block keeps its helpers to itself
             return 'kind'
         end
         was = text_of(limit_of(resource))
-        say('limit')
+        say('limit', change.limit == limit)
         change.limit, change['limit-base'] = limit, resource.definition.limit
         change['limit-generation'] = text_of(resource.definition.generation)
         end_limit_of_file(change, resource.limit_of_all)
@@ -417,8 +422,8 @@ do -- this block keeps its helpers to itself
     end
 
     function operations.pause()
-        change.paused = BY
-        say('paused')
+        say('paused', change.paused)
+        change.paused = change.said.paused[2]
         set_exempt(false)
     end
 
