@@ -220,21 +220,21 @@ static void expect_said(const struct change *change, const char *name, const cha
 Test(changes, said_again)
 {
     struct change pause = {.kind = CHANGE_PAUSE, .by = {.is_known = true, .uid = 7}, .at = 5};
-    struct change limit = {.kind = CHANGE_LIMIT, .limit = 4, .by = pause.by, .at = 5};
+    struct change limit = {.kind = CHANGE_LIMIT, .limit = 3, .by = pause.by, .at = 5};
     const struct change resume = {.kind = CHANGE_RESUME};
     expect_said(&pause, "s", "pause s by=7 at=5");
     expect_said(&pause, "market/*", "pause market/* by=7 at=5");
-    expect_said(&limit, "s", "limit s 4 by=7 at=5");
-    expect_said(&limit, "market/*", "limit market/* 4 by=7 at=5");
+    expect_said(&limit, "s", "limit s 3 by=7 at=5");
+    expect_said(&limit, "market/*", "limit market/* 3 by=7 at=5");
     pause.by.uid = limit.by.uid = 8;
     pause.at = limit.at = 6;
     pause.reason = limit.reason = "b";
     expect_said(&pause, "s", "pause s reason=b by=7 at=5");
     expect_said(&pause, "market/*", "pause market/* reason=b by=7 at=5");
-    expect_said(&limit, "s", "limit s 4 reason=b by=7 at=5");
-    expect_said(&limit, "market/*", "limit market/* 4 reason=b by=7 at=5");
+    expect_said(&limit, "s", "limit s 3 reason=b by=7 at=5");
+    expect_said(&limit, "market/*", "limit market/* 3 reason=b by=7 at=5");
     limit.limit = 5;
-    expect_said(&resume, "s", "limit s 4");
+    expect_said(&resume, "s", "limit s 3");
     expect_said(&pause, "s", "pause s reason=b by=8 at=6");
     expect_said(&limit, "s", "limit s 5 reason=b by=8 at=6");
     core_note_drain(core, &pause);
