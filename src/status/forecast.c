@@ -47,6 +47,7 @@ void forecast_init(struct forecast *forecast, struct core *core, const char *nam
 {
     *forecast = (struct forecast){
         .name = name,
+        .is_fleet = definition->database != 0,
         .cooldown = microseconds(definition->cooldown),
         .stop_takes =
             microseconds(instant_after(definition->kill_after,
@@ -180,7 +181,8 @@ static void say_what_is_missing(char *out, size_t size, const struct forecast *f
 {
     const char *unknown = "when it will start is unknown";
     if (!forecast->is_cut && forecast->n_holds < FORECAST_MIN_HOLDS) {
-        snprintf(out, size, "%s: too few leases have ended since berthd started", unknown);
+        snprintf(out, size, "%s: too few leases of %s have ended%s since berthd started", unknown,
+            forecast->name, forecast->is_fleet ? " on this host" : "");
     } else if (!forecast->is_cut && forecast->is_outlasted) {
         snprintf(out, size, "%s: somebody has held %s for longer than any of its latest leases",
             unknown, forecast->name);

@@ -30,6 +30,7 @@ enum forecast_obstacle {
 struct forecast {
     const char *name; /* of the resource; not owned */
     enum forecast_obstacle obstacle;
+    bool is_fleet; /* .holds are this host's alone */
     uint64_t holds[RECENT_HOLDS]; /* sorted by forecast_init() */
     size_t n_holds;
     uint64_t cooldown;

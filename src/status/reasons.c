@@ -115,13 +115,18 @@ void said_name_users(struct status_resource *line, const struct viewer *viewer)
     name_user(&line->changed_by_login, viewer);
 }
 
-static void add_said(struct text *out, const struct shown_decision *said, uint64_t wall)
+static bool add_age_of(struct text *out, const struct shown_decision *said, uint64_t wall)
 {
-    if (said->at.is_given && wall != 0) {
-        text_add(out, " ");
+    bool is_known = said->at.is_given && wall != 0;
+    if (is_known) {
         text_add_age(out, wall > said->at.number ? wall - said->at.number : 0);
-        text_add(out, " ago");
     }
+    return is_known;
+}
+
+/* " by root (ada) on web1: new disks" */
+static void add_who(struct text *out, const struct shown_decision *said)
+{
     if (said->by.uid.is_given) {
         text_add(out, " by ");
         add_user(out, said->by.name, said->by.uid.number);
@@ -136,11 +141,21 @@ static void add_said(struct text *out, const struct shown_decision *said, uint64
     text_add(out, said->reason ? said->reason : "");
 }
 
-void pause_write(struct text *out, const struct status_resource *line, uint64_t wall)
+static void add_said(struct text *out, const struct shown_decision *said, uint64_t wall)
+{
+    struct text age = TEXT_INIT;
+    if (add_age_of(&age, said, wall)) {
+        text_add_format(out, " %s ago", age.bytes);
+    }
+    text_deinit(&age);
+    add_who(out, said);
+}
+
+void pause_write(struct text *out, const struct status_resource *line)
 {
     const struct shown_decision said = pause_said(line);
     text_add(out, "paused");
-    add_said(out, &said, wall);
+    add_who(out, &said);
 }
 
 /* What add_said() has added. */
@@ -260,7 +275,7 @@ static void add_use(struct text *out, const struct reasons_resource *resource)
 static void add_state(struct text *out, const struct status_resource *line)
 {
     if (line->paused) {
-        pause_write(out, line, 0);
+        pause_write(out, line);
     } else if (line->limit == 0) {
         text_add(out, "closed (its limit is 0)");
     } else if (line->database_state) {
@@ -300,14 +315,28 @@ static void add_stops(struct text *stops, const struct status_resource *line)
 
 /* ---- a sentence for each thing ---- */
 
+/* "etl has been paused for 4m, by root: new disks" */
+static void say_pause(struct reasons *reasons, const struct status_resource *line, uint64_t wall)
+{
+    const struct shown_decision said = pause_said(line);
+    struct text who = TEXT_INIT, age = TEXT_INIT;
+    text_add(&who, "");
+    add_who(&who, &said);
+    if (add_age_of(&age, &said, wall)) {
+        reasons_say(reasons, "%s has been paused for %s%s%s", line->name, age.bytes,
+            said.by.uid.is_given ? "," : "", who.bytes);
+    } else {
+        reasons_say(reasons, "%s is paused%s", line->name, who.bytes);
+    }
+    text_deinit(&who);
+    text_deinit(&age);
+}
+
 static void say_state(
     struct reasons *reasons, const struct status_resource *line, uint64_t wall)
 {
     if (line->paused) {
-        struct text pause = TEXT_INIT;
-        pause_write(&pause, line, wall);
-        reasons_say(reasons, "%s is %s", line->name, pause.bytes);
-        text_deinit(&pause);
+        say_pause(reasons, line, wall);
     }
     if (line->limit == 0) {
         reasons_say(reasons, "%s is closed: its limit is 0", line->name);
@@ -323,7 +352,12 @@ static void say_use(struct reasons *reasons, const struct reasons_resource *reso
     const struct status_resource *line = resource->line;
     if (line->limit == 1 && line->in_use == 0) {
         reasons_say(reasons, "nobody holds %s", line->name);
-    } else if (line->limit > 1 || line->in_use > line->limit) {
+    } else if (line->in_use > line->limit) {
+        reasons_say(reasons, "%llu unit%s of %s %s held, %llu above the limit of %llu",
+            number(line->in_use), plural(line->in_use), line->name,
+            line->in_use == 1 ? "is" : "are", number(line->in_use - line->limit),
+            number(line->limit));
+    } else if (line->limit > 1) {
         reasons_say(reasons, "%llu of %llu unit%s of %s %s held", number(line->in_use),
             number(line->limit), plural(line->limit), line->name,
             line->in_use == 1 ? "is" : "are");

@@ -42,12 +42,12 @@ void reasons_stop_if_closed(struct reasons *reasons, const struct core *core, na
 /* "job-7, pid 812 on ada (make, uid 1000: nightly)": whose lease it is. */
 void party_write(struct text *out, const struct status_lease *lease);
 
-/* "paused 4m ago by root (ada) on web1: new disks": what precedes the colon depends on what is
- * known. `wall`: now, in milliseconds since 1970; 0: it does not say when. */
-void pause_write(struct text *out, const struct status_resource *line, uint64_t wall);
+/* "paused by root (ada) on web1: new disks": what precedes the colon depends on what is known. */
+void pause_write(struct text *out, const struct status_resource *line);
 /* Looks the names up of who has paused and changed it. */
 void said_name_users(struct status_resource *line, const struct viewer *viewer);
-/* Adds "this host is being drained (4m ago by root (ada): new disks)", as above. */
+/* Adds "this host is being drained (4m ago by root (ada): new disks)", as above. `wall`: now, in
+ * milliseconds since 1970; 0: it does not say when. */
 void drain_write(
     struct text *out, struct shown_decision said, const struct viewer *viewer, uint64_t wall);
 

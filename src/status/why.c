@@ -57,7 +57,7 @@ static void why_paused(struct text *out, const struct refusal *refusal)
     struct status_resource paused = {0};
     resource_set_pause(&paused, &core_pause(refusal->core, refusal->want->name)->decision);
     said_name_users(&paused, refusal->viewer);
-    pause_write(out, &paused, 0);
+    pause_write(out, &paused);
 }
 
 static void why_held(struct text *out, const struct refusal *refusal)

@@ -145,7 +145,7 @@ static const struct row {
     {"held", {"lock d"}, {"bob A d holder=deploy-7", "tick 192"}, "ann", "d",
         "a request for d would wait, at place 1 in the queue\n"
         "deploy-7, pid 9 (bob) has held d for 3m12s\n"
-        "when it will start is unknown: too few leases have ended since berthd started",
+        "when it will start is unknown: too few leases of d have ended since berthd started",
         "d: held by deploy-7, pid 9 (bob) for 3m12s"},
     {"several hold", {"semaphore s limit=4"}, {"bob A s:3", "tick 60", "dan B s", "tick 65"}, "ann",
         "s",
@@ -153,7 +153,7 @@ static const struct row {
         "4 of 4 units of s are held\n"
         "pid 9 (bob) has held 3 units of s for 1m05s\n"
         "pid 9 (uid 3896) has held 1 unit of s for 5s\n"
-        "when it will start is unknown: too few leases have ended since berthd started",
+        "when it will start is unknown: too few leases of s have ended since berthd started",
         "s: 4 of 4 held by pid 9 (bob) for 1m05s, and 1 other"},
     {"impossible", {"semaphore s limit=4"}, {NULL}, "ann", "s:5",
         "a request for s:5 would be refused: s: 5 wanted, but at most 4 can be granted\n"
@@ -164,14 +164,14 @@ static const struct row {
         "a request for d would wait, at place 3 in the queue\n"
         "pid 9 (bob) has held d for 1m20s\n"
         "2 requests for d are ahead; the next to go is pid 9 (bob), which has waited for 1m20s\n"
-        "when it will start is unknown: too few leases have ended since berthd started",
+        "when it will start is unknown: too few leases of d have ended since berthd started",
         "d: held by pid 9 (bob) for 1m20s"},
     {"too few for the first", {"semaphore s limit=2"}, {"bob A s", "cid B s:2"}, "ann", "s",
         "a request for s would wait, at place 2 in the queue\n"
         "1 of 2 units of s is held\n"
         "pid 9 (bob) has held 1 unit of s for 0s\n"
         "1 request for s is ahead: pid 9 (cid), which has waited for 0s, and wants 2 units\n"
-        "when it will start is unknown: too few leases have ended since berthd started",
+        "when it will start is unknown: too few leases of s have ended since berthd started",
         "s: 1 of 2 held by pid 9 (bob) for 0s"},
     {"may pass the first", {"semaphore s limit=2 order=first-fit"}, {"bob A s", "cid B s:2"}, "ann",
         "s",
@@ -186,7 +186,7 @@ static const struct row {
         "nobody holds d\n"
         "1 unit of d is kept for the request at place 1, which still needs another resource\n"
         "1 request for d is ahead: pid 9 (bob), which has waited for 0s; it lacks s\n"
-        "when it will start is unknown: too few leases have ended since berthd started",
+        "when it will start is unknown: too few leases of d have ended since berthd started",
         "d: not held (1 kept for #1)"},
     {"ahead lacks another", {"lock d", "lock e"}, {"bob A e", "cid B d e", "bob C d"}, "ann", "d",
         "a request for d would wait, at place 2 in the queue\n"
@@ -199,14 +199,14 @@ static const struct row {
         "lease 36 of pid 9 (ann) has waited for d for 9s: place 2 in the queue\n"
         "pid 9 (bob) has held d for 9s\n"
         "1 request for d is ahead: pid 9 (cid), which has waited for 9s\n"
-        "when it will start is unknown: too few leases have ended since berthd started",
+        "when it will start is unknown: too few leases of d have ended since berthd started",
         "d: held by pid 9 (bob) for 9s; place 2 in the queue"},
     {"lacks one of two", {"lock d", "lock e"}, {"bob A e", "ann B d e"}, "ann", "B",
         "lease 35 of pid 9 (ann) has waited for d, e for 0s: place 1 in the queue\n"
         "nobody holds d\n"
         "pid 9 (bob) has held e for 0s\n"
         "it still needs e\n"
-        "when it will start is unknown: too few leases have ended since berthd started",
+        "when it will start is unknown: too few leases of e have ended since berthd started",
         "d: not held; e: held by pid 9 (bob) for 0s; place 1 in the queue; lacks e"},
     {"holds", {"pool g items=a,b"}, {"bob A g:2 pid=7", "tick 61"}, "ann", "A",
         "lease 34 of pid 9 (bob) has held a,b of g for 1m01s\n"
@@ -226,7 +226,7 @@ static const struct row {
         {"bob A d", "tick 60"}, "ann", "d",
         "a request for d would wait, at place 1 in the queue\n"
         "pid 9 (bob) has held d for 1m00s, and ends after 59m00s at the latest: max-hold\n"
-        "when it will start is unknown: too few leases have ended since berthd started, "
+        "when it will start is unknown: too few leases of d have ended since berthd started, "
         "after 59m34s at the latest: max-hold",
         "d: held by pid 9 (bob) for 1m00s"},
     {"paused", {"semaphore s limit=3"}, {"pause s disks", "ann B s"}, "ann", "B",
@@ -286,20 +286,26 @@ static const struct row {
         "it can never start under the limit in force of s",
         "d: held by pid 9 (bob) for 0s; s: paused; place 1 in the queue; lacks s; "
         "this host is being drained; it can never start under the limit in force"},
+    {"above the limit", {"semaphore s limit=4"}, {"bob A s:4", "limit s 1"}, "ann", "s",
+        "a request for s would wait, at place 1 in the queue\n"
+        "4 units of s are held, 3 above the limit of 1\n"
+        "pid 9 (bob) has held s for 0s\n"
+        "when it will start is unknown: too few leases of s have ended since berthd started",
+        "s: held by pid 9 (bob) for 0s"},
     {"cooling", {"pool g items=a,b cooldown=30"}, {"ann A g", "tick 5", "ann B g", "-A", "tick 7"},
         "bob", "g:2",
         "a request for g:2 would wait, at place 1 in the queue\n"
         "1 of 2 units of g is held\n"
         "1 unit of g is cooling down, for another 28s\n"
         "pid 9 (ann) has held 1 unit of g for 2s\n"
-        "when it will start is unknown: too few leases have ended since berthd started",
+        "when it will start is unknown: too few leases of g have ended since berthd started",
         "g: 1 of 2 held by pid 9 (ann) for 2s, 1 cooling down, 2 wanted"},
     {"reserved", {"pool g items=a,b"}, {"reserve g a fan", "ann A g"}, "bob", "g",
         "a request for g would wait, at place 1 in the queue\n"
         "1 of 2 units of g is held\n"
         "pid 9 (ann) has held 1 unit of g for 0s\n"
         "a of g is reserved: fan\n"
-        "when it will start is unknown: too few leases have ended since berthd started",
+        "when it will start is unknown: too few leases of g have ended since berthd started",
         "g: 1 of 2 held by pid 9 (ann) for 0s, 1 reserved"},
     {"own quota", {"semaphore s limit=9 max-units-per-user=2"}, {"ann A s:2"}, "ann", "s",
         "a request for s would wait, at place 1 in the queue\n"
@@ -439,7 +445,7 @@ Test(why, few_holds_are_no_ground_for_a_guess)
 {
     after_holds("semaphore s limit=1", minutes, 4);
     EXPECT(told_last("ann", "s"),
-        "when it will start is unknown: too few leases have ended since berthd started");
+        "when it will start is unknown: too few leases of s have ended since berthd started");
 }
 
 Test(why, what_is_possible_at_most_is_not_probable)
@@ -447,7 +453,7 @@ Test(why, what_is_possible_at_most_is_not_probable)
     after_holds("semaphore s limit=1 max-hold=30", minutes, 0);
     acquire("cid", "B", "s");
     EXPECT(told_last("ann", "s"),
-        "when it will start is unknown: too few leases have ended since berthd started, "
+        "when it will start is unknown: too few leases of s have ended since berthd started, "
         "after 1m27s at the latest: max-hold");
 }
 
@@ -459,13 +465,13 @@ Test(why, what_lasts_for_ever_has_no_latest_end)
     now = 0;
     acquire("bob", "A", "s");
     EXPECT(told_last("cid", "s:2"),
-        "when it will start is unknown: too few leases have ended since berthd started, "
+        "when it will start is unknown: too few leases of s have ended since berthd started, "
         "after 44s at the latest: max-hold");
     acquire("bob", "B", "d");
     EXPECT(told_last("cid", "d s:2"),
-        "when it will start is unknown: too few leases have ended since berthd started");
+        "when it will start is unknown: too few leases of d have ended since berthd started");
     EXPECT(told_last("cid", "d"),
-        "when it will start is unknown: too few leases have ended since berthd started");
+        "when it will start is unknown: too few leases of d have ended since berthd started");
 }
 
 Test(why, no_guess_beyond_those_who_are_passed_over)
