@@ -272,14 +272,27 @@ static void add_gap(struct text *out, const struct past_gap *gap, const struct p
     text_add_safe(out, why ? " (%s)\n" : "\n", why);
 }
 
+/* Whether the word says what is so from then on: "pause" says "paused". */
+static bool says_what_is_new(const char *verb)
+{
+    static const char *const words[] = {
+        "add", "remove", "reserve", "pause", "resume", "drain", "undrain"};
+    bool says = false;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        says |= strcmp(verb, words[i]) == 0;
+    }
+    return says;
+}
+
 /* "02:03:11  limit db 20 -> 5 by alice: "too slow"" */
 static void add_action(
     struct text *out, const struct past_action *action, const struct past_style *style)
 {
     add_time(out, action->at, style);
     text_add_safe(out, "  %s", action->verb);
+    bool is_said = !action->before && says_what_is_new(action->verb);
     const char *const words[] = {action->resource, action->target, action->before,
-        action->before && action->after ? "->" : NULL, action->after};
+        action->before && action->after ? "->" : NULL, is_said ? NULL : action->after};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         text_add_safe(out, words[i] ? " %s" : "", words[i]);
     }

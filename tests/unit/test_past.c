@@ -144,7 +144,7 @@ static const char *const others[] = {
     "gap from=1795390500000 until=1795390800000 why=reboot",
     "did limit at=1795393800000 uid=1000 resource=etl old=20 new=5 reason=too%20slow",
     "ended 3f9m units=etl:0 uid=0 how=released ended=1795393900000 held=3000 waited=0 exit=0",
-    "did drain at=1795393950500 uid=0 login=1000 host=b new_key=1",
+    "did drain at=1795393950500 uid=0 login=1000 host=b new=draining new_key=1",
     "did revoke at=1795393960000 uid=0 target=3f9p resource=etl",
     "gap from=1795397000000 until=1795397001000 why=over%1bwritten n=3",
     "gap from=1795397001000 until=1795397001000 why=damaged n=1",
@@ -312,6 +312,30 @@ Test(past_table, others)
         "01:23:20.000 to 01:23:21.000: 3 are missing (over\\x1bwritten)\n"
         "01:23:21.000 to 01:23:21.000: 1 is missing (a file is damaged)\n"
         "older than 00:30:00.000: --limit 0 shows all\n");
+}
+
+/* What was, if it is known, and what is, unless the word says so. */
+Test(past_table, actions)
+{
+    static const char *const actions[] = {"ok now=1795397400000 since=1795390000000",
+        "did pause at=1795393800000 uid=0 resource=etl new=paused",
+        "did resume at=1795393801000 uid=0 resource=etl new=granting",
+        "did add at=1795393802000 uid=0 resource=gpus target=0 old=reserved new=present",
+        "did reserve at=1795393803000 uid=0 resource=gpus target=0 new=reserved",
+        "did limit at=1795393804000 uid=0 resource=etl old=4 new=4",
+        "did limit at=1795393805000 uid=0 resource=etl new=5",
+        "did reload at=1795393806000 new=etl", "end"};
+    take(actions, N(actions));
+    user_name = name_of;
+    expect_table(
+        "complete: this host from 2026-11-22 23:26:40 on\n"
+        "00:30:00.000  pause etl by root\n"
+        "00:30:01.000  resume etl by root\n"
+        "00:30:02.000  add gpus 0 reserved -> present by root\n"
+        "00:30:03.000  reserve gpus 0 by root\n"
+        "00:30:04.000  limit etl 4 -> 4 by root\n"
+        "00:30:05.000  limit etl 5 by root\n"
+        "00:30:06.000  reload etl\n");
 }
 
 /* Those of other hosts are among them. */

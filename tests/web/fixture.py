@@ -300,7 +300,7 @@ class World:
                "why": "not-running", "n": 17}
         done = [action(self.began - 40 * MINUTE, "limit", resource="warehouse", old="20", new="12",
                        reason="replica is behind"),
-                action(self.began - 12 * MINUTE, "drain", user="root", host="boreas")]
+                action(self.began - 12 * MINUTE, "drain", new="draining", user="root", host="boreas")]
         sources = [source(None, self.began - 6 * 24 * HOUR, len(found) > limit)]
         if fleet:
             sources.append(source("main", self.began - 7 * HOUR))

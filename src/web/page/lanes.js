@@ -203,12 +203,15 @@
   berth.actionsOf = (from, until) => [...berth.past.actions.values()].filter((action) =>
     action.at_ms >= from && action.at_ms <= until).sort((a, b) => a.at_ms - b.at_ms);
 
+  // what is so from then on, their word says
+  const TELLING = ['add', 'remove', 'reserve', 'pause', 'resume', 'drain', 'undrain'];
+
   /* What was done, without who, when and why. */
   berth.deedOf = function (action) {
-    const change = (action.old ?? null) === null && (action.new ?? null) === null ? null
-      : (action.old ?? '?') + ' → ' + (action.new ?? '?');
-    return [action.verb, action.resource, action.target, change].filter((word) =>
-      (word ?? null) !== null).join(' ');
+    const old = action.old ?? null, isTold = old === null && TELLING.includes(action.verb);
+    return [action.verb, action.resource, action.target, old,
+      old !== null && (action.new ?? null) !== null ? '→' : null, isTold ? null : action.new]
+      .filter((word) => (word ?? null) !== null).join(' ');
   };
 
   const actionText = (action, now) => berth.moment(action.at_ms, now) + ' ' +
