@@ -25,7 +25,12 @@ int line_refuse(const char *what, const char *word)
 
 static const char *set_reason(void *member, char *argument)
 {
-    argument[utf8_cut(argument, REASON_BYTES)] = '\0';
+    size_t n = utf8_cut(argument, REASON_BYTES);
+    bool is_cut = argument[n] != '\0';
+    argument[n] = '\0';
+    if (is_cut) {
+        message("a reason has at most %d bytes; this is kept: %s", REASON_BYTES, argument);
+    }
     return argument[0] != '\0' ? option_set_text(member, argument) : "the reason is empty";
 }
 

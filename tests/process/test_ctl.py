@@ -44,7 +44,6 @@ REQUESTS = [
     (["revoke", "a b"], "revoke a%20b"),
     (["revoke", "3f9k", "--reason", "disk full"], "revoke 3f9k reason=disk%20full"),
     (["drop", "3f9k", "--reason", "disk full"], "drop 3f9k reason=disk%20full"),
-    (["pause", "etl", "--reason", "x" + "\u00e4" * 200], "pause etl reason=x" + "%C3%A4" * 127),
     (["forget", "etl"], "forget etl"),
     (["forget", "market/*", "--database", "a b"], "forget market/* database=a%20b"),
     (["undrain"], "undrain"),
@@ -58,6 +57,16 @@ def test_requests(berthctl, fake):
         assert (request, status, err) == (line, 0, "")
         says = {"ping": "ok\n", "add": f"gpus: {args[-1]} is no longer reserved\n"}
         assert out == says.get(args[0], "")
+
+
+def test_a_long_reason_is_cut(berthctl, fake):
+    """Between two characters; what is kept is said."""
+    for text, kept, encoded in (("y" * 257, "y" * 256, "y" * 256), ("x" + "\u00e4" * 200, "x" + "\u00e4" * 127, "x" + "%C3%A4" * 127)):
+        request, status, _, err = served(berthctl, fake, "pause", "etl", "--reason", text, answer="ok\n", env={"LC_ALL": "C.UTF-8"})
+        assert (request, status) == (f"pause etl reason={encoded}", 0)
+        assert err == f"berthctl: a reason has at most 256 bytes; this is kept: {kept}\n"
+    request, status, _, err = served(berthctl, fake, "pause", "etl", "--reason", "y" * 256, answer="ok\n")
+    assert (request, status, err) == ("pause etl reason=" + "y" * 256, 0, "")
 
 
 WRONG_USAGE = [
