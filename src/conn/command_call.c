@@ -126,7 +126,11 @@ void call_refuse(struct call *call, enum code code, const char *subject)
 
 void call_refuse_unknown_lease(struct call *call)
 {
-    answer_error_saying(call->out, CODE_LOST, ANSWER_NO_LEASE);
+    bool is_bare = !strchr(call->request->arguments[0], '/'); /* then another host's may be meant */
+    answer_error_saying(call->out, CODE_LOST, "%s%s", ANSWER_NO_LEASE,
+        is_bare && call->server->databases.n > 0
+            ? "; a lease of another host is SESSION/LEASE: berthctl status"
+            : "");
     lease_log_refused(call_asker(call), call->request->command, CODE_LOST, NULL);
 }
 

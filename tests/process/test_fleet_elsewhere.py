@@ -105,6 +105,16 @@ def test_of_what_is_not_there(redis_server, pair):
     until(lambda: refusal(b, f"why {key}")[0] == "down")
 
 
+def test_an_id_of_another_host_without_its_session(pair):
+    """How it is written is said wherever a lease is asked for and not found."""
+    a, b = pair
+    lease = gets(client_of(a), "acquire etl")
+    for request in f"revoke {lease}", f"drop {lease}", f"renew {lease}", f"move {lease} first":
+        assert refusal(b, request) == ("lost", "no such lease: it has ended, or the id is wrong; "
+                                       "a lease of another host is SESSION/LEASE: berthctl status")
+    assert refusal(b, f"revoke {NOBODY}") == ("lost", "no such lease: it has ended, or the id is wrong")
+
+
 def test_what_this_hosts_file_does_not_have(redis_server, hosts):
     a, = fleet(redis_server, hosts, 1)
     b, = up(redis_server, *hosts("[semaphore etl]\nscope = fleet\nlimit = 2\n", 1, redis_section(redis_server.url)))
