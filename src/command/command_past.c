@@ -26,7 +26,7 @@ static bool take_instant(
     uint64_t ms = 0;
     bool is_good = !word || number_parse(word, NEVER / 1000000, &ms);
     nanoseconds span = (nanoseconds)ms * NANOSECONDS_PER_MILLISECOND;
-    *instantp = word ? later(call->now - span, 0) : usual;
+    *instantp = word ? later(call->now - span, LONG_AGO) : usual;
     return is_good;
 }
 
@@ -53,7 +53,7 @@ static const char *take_filter(
     const char *after = keys[KEY_INDEX_after];
     uint64_t uid = 0;
     *filter = (struct past_filter){.has_user = user != NULL};
-    if (!take_instant(call, keys[KEY_INDEX_since], 0, &filter->since)) {
+    if (!take_instant(call, keys[KEY_INDEX_since], LONG_AGO, &filter->since)) {
         return "since";
     } else if (!take_instant(call, keys[KEY_INDEX_until], NEVER, &filter->until)) {
         return "until";

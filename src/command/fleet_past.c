@@ -134,7 +134,7 @@ static void begin_pass(struct past_question *question, nanoseconds since)
     nanoseconds ago = clock_now() - since;
     question->n_seen = 0;
     snprintf(question->from, sizeof question->from, "%ju ago",
-        (uintmax_t)(since > 0 ? milliseconds(ago) : INT32_MAX * UINT64_C(1000)));
+        (uintmax_t)(since > LONG_AGO ? milliseconds(ago) : INT32_MAX * UINT64_C(1000)));
 }
 
 static void add_wall_key(struct text *out, const char *key, const struct past_question *question,
@@ -175,7 +175,9 @@ static void past_add_gap(struct past_question *question, struct text *out,
 static void add_cut(
     struct past_question *question, struct text *out, const struct answer_moment *moment)
 {
-    nanoseconds from = question->told_until != 0 ? question->told_until : question->filter.since;
+    nanoseconds first = fleet_page_instant(&question->page, question->page.since);
+    nanoseconds from = question->told_until != 0 ? question->told_until
+                                                 : later(question->filter.since, first);
     text_add(out, "gap");
     text_add_number_key(out, "from", wall_milliseconds(from, moment));
     text_add_number_key(out, "until", wall_milliseconds(moment->now, moment));

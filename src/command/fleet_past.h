@@ -10,6 +10,9 @@
 
 struct call;
 
+/* Before all that a database may remember: an end before this host's boot is a negative instant. */
+#define LONG_AGO (-(NEVER / 4))
+
 /* Which entries are asked for. */
 struct past_filter {
     struct asked_names asked;

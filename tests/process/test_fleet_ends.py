@@ -148,6 +148,32 @@ def test_which_are_asked_for(pair):
     assert client_of(b).request("history database=default nothing").startswith("error unknown")
 
 
+def write_again(redis_server, ending):  # noqa: F811
+    """The only entry, with other words about its end."""
+    with contextlib.closing(redis_server.client(decode_responses=False)) as raw:
+        (_, fields), = [entry for entry in raw.xrange("{berth}:history") if b"e" in entry[1]]
+        key, host, _, record = fields[b"e"].split(b"\t", 3)
+        raw.delete("{berth}:history")
+        raw.xadd("{berth}:history", {"e": b"\t".join((key, host, ending.encode(), record))})
+
+
+def ago(year):
+    return int((time.time() - (year - 1970) * 365.25 * 86400) * 1000)
+
+
+def test_what_has_ended_before_this_host_booted(pair, redis_server):  # noqa: F811
+    a, b = pair
+    client = client_of(a)
+    lease = gets(client, "acquire etl")
+    assert client.request(f"release {lease}") == "ok"
+    end_of(b, lease)
+    write_again(redis_server, "how=released waited=1 held=5 ended=1000000000000")
+    for words, n in (("", 1), (f"since={ago(1999)}", 1), (f"since={ago(2004)}", 0), (f"until={ago(2004)}", 1),
+                     (f"until={ago(1999)}", 0), ("limit=9", 1), (f"limit=9 since={ago(1999)}", 1)):
+        assert len(ends(b, words).entries) == n, words
+    assert abs(int(ends(b).entries[0]["ended"]) - 10**12) < 1000
+
+
 def test_many_pages_and_those_behind_one(pair):
     a, b = pair
     client = client_of(a)
