@@ -88,9 +88,10 @@ static struct past_question *question_of(struct long_answer *answer)
 
 /* ---- which entries ---- */
 
-static bool was_seen(struct past_question *question, const char *key)
+/* A wait and what is held after it are two. */
+static bool was_seen(struct past_question *question, const struct fleet_ended *ended)
 {
-    uint64_t hash = hash_string(key, 0);
+    uint64_t hash = hash_string(ended->key, ended->lease.is_held);
     size_t n = question->n_seen < N_SEEN ? question->n_seen : N_SEEN;
     for (size_t i = 0; i < n; i++) {
         if (question->seen[i] == hash) {
@@ -115,7 +116,7 @@ static bool is_wanted(struct past_question *question, const struct fleet_ended *
 {
     const struct past_filter *filter = &question->filter;
     const struct saved_lease *lease = &ended->lease;
-    return !was_seen(question, ended->key) && ended->entry.ended_at >= filter->since &&
+    return !was_seen(question, ended) && ended->entry.ended_at >= filter->since &&
         lease->asked_at < filter->until && (!filter->has_user || lease->uid == filter->user) &&
         (!filter->key[0] || strcmp(ended->key, filter->key) == 0) &&
         past_is_asked_by_name(filter, lease);

@@ -440,7 +440,7 @@ local function list()
             for _, key in ipairs(other_owners(lease, claim)) do
                 local other = load_lease(key)
                 emit(other.session, 'lost ' .. other.id)
-                drop_lease(other, other.state == 'H' and made.history.ending_of(other, 'lost')) -- a waiter asks again
+                drop_lease(other, made.history.ending_of(other, 'lost'))
             end
         end
         take_identities(lease)
@@ -596,7 +596,7 @@ local function end_listing()
             break
         else
             -- A waiter may ask again; a holder has ended while its daemon could not say how.
-            drop_key(key, lease, lease and lease.state == 'H' and made.history.ending_of(lease, 'gone'))
+            drop_key(key, lease, made.history.ending_of(lease, 'gone'))
         end
     end
     local is_done = #keys < MAX_ENDED and n_work < MAX_WORK

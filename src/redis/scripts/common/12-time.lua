@@ -99,7 +99,7 @@ function make.time()
                 return most -- and perhaps more
             end
             local lease = load_lease(key)
-            drop_key(key, lease, lease and made.history.ending_of(lease, 'deadline', expiry))
+            drop_key(key, lease, made.history.ending_of(lease, 'deadline', expiry))
             if losses and lease and lease.state == 'H' then
                 made.gone.note_loss(losses, lease)
             end

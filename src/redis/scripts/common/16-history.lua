@@ -65,14 +65,11 @@ function make.history()
     end
 
     -- Of a lease that its daemon does not end: when it has ended, and for how long it was held. `at` on the session
-    -- clock; nil: now. The wait of a host that is gone has ended as if its client were.
+    -- clock; nil: now. Not of a waiter: it may ask again.
     local function ending_of(lease, how, at)
-        local ending = format('how=%s ended=%d', lease.state == 'H' and how or 'cancelled',
-            wall - max(floor(db.clock - (at or db.clock)), 0))
-        if lease.since then
-            ending = format('%s held=%d', ending, max(floor((at or db.clock) - lease.since), 0))
-        end
-        return ending
+        at = at or db.clock
+        return lease and lease.state == 'H' and format('how=%s ended=%d held=%d', how,
+            wall - max(floor(db.clock - at), 0), max(floor(at - (lease.since or at)), 0))
     end
 
     -- A daemon says how many its file wants (nil: it may not keep any): the last one to come decides. The key is made
