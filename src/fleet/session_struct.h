@@ -59,6 +59,7 @@ struct entry {
     uint64_t ticket; /* GRANT_LISTED */
     char *claims; /* GRANT_LISTED; owned */
     char *ending; /* how its last lease ended, for the history there; owned; or NULL */
+    nanoseconds ended_at; /* if there is an .ending */
     uint8_t state; /* enum entry_state; only entry_move() writes it */
     bool is_there; /* the database may know it */
     bool may_return; /* given back alive: it may be requested again, with the same id */

@@ -82,11 +82,18 @@ static void call_add_id(struct arguments *arguments, uint64_t id)
     arguments_add(arguments, word);
 }
 
-void call_add_release(struct arguments *arguments, uint64_t id, const char *ending)
+/* Of that many, Redis' clock says when it was. */
+enum { LATE_MS = 100 };
+
+void call_add_release(
+    struct arguments *arguments, uint64_t id, const char *ending, nanoseconds ago)
 {
     char word[LEASE_ID_SIZE];
     lease_id_format(word, id);
     text_add(&arguments->bytes, word);
+    if (ending && milliseconds(ago) >= LATE_MS) {
+        text_add_format(&arguments->bytes, " %ju", (uintmax_t)milliseconds(ago));
+    }
     text_add(&arguments->bytes, ending ? " " : "");
     arguments_add(arguments, ending ? ending : "");
 }

@@ -52,9 +52,10 @@ void call_add_acquire(struct arguments *arguments, struct core *core, const stru
  * end. */
 void call_add_listed(struct arguments *arguments, struct core *core, const struct lease *lease,
     nanoseconds wall_offset, nanoseconds now);
-/* Of one that is given back. `ending`: how it ended, for the history; NULL: it has not, or that is
- * not kept. */
-void call_add_release(struct arguments *arguments, uint64_t id, const char *ending);
+/* Of one that is given back. `ending`: how it ended, that long ago, for the history; NULL: it has
+ * not, or that is not kept. */
+void call_add_release(
+    struct arguments *arguments, uint64_t id, const char *ending, nanoseconds ago);
 
 /* The canonical JSON of a definition. */
 void definition_write(struct text *out, const struct definition *definition);

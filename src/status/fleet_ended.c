@@ -135,6 +135,7 @@ static void take_times(struct fleet_ended *ended, const struct fleet_row *row,
     uint64_t held = fleet_info_number(ending, "held", MAX_MS);
     uint64_t waited = fleet_info_number(ending, "waited", MAX_MS);
     over = over > 0 ? over : time_of_id(ended->stream_id);
+    over = over < page->now ? over : page->now; /* ids never go back, but Redis' clock may */
     if (!has_word(ending, "waited") && at > 0 && over > at + held) {
         waited = over - held - at;
     }

@@ -343,8 +343,12 @@ def test_an_end_that_redis_hears_of_later(pair, redis_server):  # noqa: F811
         asked_until(host, lambda now: now.databases["default"]["state"] == "down")
     assert client.request(f"release {lease} exit=5") == "ok"
     assert client.request(f"cancel {queued}").startswith("ok")
+    ended = time.time()
+    until(lambda: time.time() > ended + 1.5)
     redis_server.cont()
-    end_of(b, lease).has(how="released", exit="5", units="etl:0")
+    until(lambda: client_of(b).request("history database=default").startswith("ok "))
+    entry = end_of(b, lease).has(how="released", exit="5", units="etl:0")
+    assert abs(int(entry["ended"]) / 1000 - ended) < 1
     end_of(b, queued).has(how="cancelled", units="etl=1", held=None)
 
 

@@ -58,6 +58,13 @@ def test_a_release_says_how(world):
     assert len(page(b)[1]) == 2, "it is over already"
 
 
+def test_a_release_that_comes_late(world):
+    a, b = begin(world)
+    release(a, "1", "1500 how=released held=5 waited=1")
+    release(a, "2", "how=released held=5 waited=1")
+    assert [one.get("ended") for one in ends(b).values()] == [str(world.now - 1500), None]
+
+
 def test_several_in_one_call(world):
     a, b = begin(world)
     ok(a.release("1 how=released held=1", "2", "3 how=cancelled", "9 how=released"))
@@ -67,7 +74,7 @@ def test_several_in_one_call(world):
 def test_a_long_word_is_cut(world):
     a, b = begin(world)
     release(a, "1", "how=released why=" + "x" * 300)
-    assert len(page(b)[1][0][3]) == 256
+    assert len(page(b)[1][0][3]) == 276
 
 
 def test_thousands_of_units_are_not_kept(world):

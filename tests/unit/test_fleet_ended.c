@@ -117,6 +117,13 @@ Test(fleet_ended, whole)
         "program=load reason=a%20b why=too%20slow\n");
 }
 
+/* Redis' clock was set back since: its ids go on. */
+Test(fleet_ended, nothing_ends_in_the_future)
+{
+    ADD_ROW(&text, "past", "1020000-7", KEY, "db1", "how=released held=9", "H", "7", "", "", CLAIMS);
+    cr_expect(strstr(shown(), " ended=2000000 held=9 "), "%s", line);
+}
+
 Test(fleet_ended, a_wait)
 {
     entry("how=timeout waited=300", INFO, "etl 2 0 -");

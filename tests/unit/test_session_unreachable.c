@@ -263,10 +263,12 @@ Test(session_unreachable, how_leases_have_ended_is_told_before_the_listing_ends)
     end_saying("B", "how=gone");
     break_link("gone");
     end_saying("C", "how=released exit=4");
+    wait_for(1.5);
     connect_link();
     begin_hello("30000 '0' 0 1");
     expect_endings(3,
-        (const char *const[]){" how=gone'", " how=released exit=3'", " how=released exit=4'"});
+        (const char *const[]){
+            " 1500 how=gone'", " 1500 how=released exit=3'", " 1500 how=released exit=4'"});
     NO_CALL();
     answer("ok -1 0");
     CALL_ANSWERED("hello end ''", "ok -1 0 ''");

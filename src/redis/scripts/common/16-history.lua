@@ -8,7 +8,7 @@
 -- LEASES; m, MISSED; or s, as the history begins.
 
 function make.history()
-    local MAX_LENGTH, MAX_ENDING, MAX_RECORD = 1000000, 256, 2000 -- the latter: bytes
+    local MAX_LENGTH, MAX_ENDING, MAX_RECORD = 1000000, 256 + #'ended=1234567890123 ', 2000 -- the latter: bytes
     local PAGE = 200 -- entries
 
     -- A library's functions are allowed everything at maxmemory, and asking costs more than the entry: what was
