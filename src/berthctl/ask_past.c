@@ -205,9 +205,9 @@ static void ask_database(struct inquiry *inquiry, const char *database)
     set_request(inquiry, inquiry->choice.failed || inquiry->choice.host);
     call->request.database = database;
     call->code = CODE_NONE;
-    call->is_silent = true;
+    call->is_silent = call->is_patient = true;
     bool is_read = call_take(call, past_take, &past);
-    call->is_silent = false;
+    call->is_silent = call->is_patient = false;
     if (is_read) {
         char **name = &past.sources[0].database;
         *name = *name ? *name : memory_string(database);

@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 enum {
-    PATIENCE_SECONDS = 5, /* for any answer */
+    PATIENCE_SECONDS = 5, /* for an answer, */
+    LONG_PATIENCE_SECONDS = 30, /* of a database's history */
     RETRY_MILLISECONDS = 20, /* while the daemon's queue of connections is full */
     AWAY_SECONDS = 60, /* for a berthd that restarts */
     LOOK_MILLISECONDS = 100, /* whether it is back */
@@ -97,9 +98,14 @@ void call_timed_out(struct call *call)
     call->exit_status = row->exit_status;
 }
 
+static int patience_of(const struct call *call)
+{
+    return call->is_patient ? LONG_PATIENCE_SECONDS : PATIENCE_SECONDS;
+}
+
 static void say_no_answer(struct call *call)
 {
-    message("berthd has not answered for %d seconds", PATIENCE_SECONDS);
+    message("berthd has not answered for %d seconds", patience_of(call));
     call->exit_status = STATUS_DOWN;
     connection_close(&call->connection);
 }
@@ -249,7 +255,7 @@ static bool call_send(struct call *call)
 char *call_answer(struct call *call)
 {
     char *line;
-    call->deadline = clock_now() + PATIENCE_SECONDS * NANOSECONDS_PER_SECOND;
+    call->deadline = clock_now() + patience_of(call) * NANOSECONDS_PER_SECOND;
     bool is_open = call->connection.fd >= 0;
     if ((!is_open && !call_open(call)) || !call_send(call)) {
         return NULL;

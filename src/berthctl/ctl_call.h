@@ -15,6 +15,7 @@ struct call {
     struct ctl_request request;
     enum right right; /* who may make the request */
     nanoseconds deadline; /* for the current answer */
+    bool is_patient; /* a database looks for the answer, perhaps for 20 s */
     bool is_one_of_several; /* the same request is sent for several leases */
     bool is_silent; /* a refusal is only kept in .code and .refusal */
     bool awaits_berthd; /* a connection that ends is no message but .has_closed */

@@ -16,8 +16,12 @@
 /* A call of a script that was broken off and repeated leaves two entries. */
 enum { N_SEEN = 1024 };
 
-/* Counting begins there. */
-#define FIRST_WINDOW (600 * NANOSECONDS_PER_SECOND)
+/* Of the newest, so many are kept at most, and bytes of what the database has said of them. */
+enum { MAX_NEWEST = 10000, MAX_NEWEST_BYTES = 16 << 20 };
+
+/* All pages that are needed before the first line; each has its patience, too (parked_go_on()).
+ * berthctl and berth-web wait for 30 s. */
+#define MAX_LOOK (20 * NANOSECONDS_PER_SECOND)
 
 struct past_question {
     TAILQ_ENTRY(past_question) link; /* in server->past_questions, as they came */
@@ -30,20 +34,17 @@ struct past_question {
     bool is_told; /* its page is a long answer */
     bool has_head; /* the first line is made */
     bool has_older; /* more than `limit` */
-    bool is_counting, has_gaps; /* the latter: among what was counted */
-    nanoseconds window; /* counted: as long ago */
-    uint64_t n_matching, n_to_skip;
-    struct counted_page {
-        char from[STREAM_ID_SIZE];
-        uint64_t n_before; /* that match, on pages before this one */
-    } *pages; /* but for the first one; owned */
-    size_t n_pages;
-    nanoseconds told_until; /* of the last entry; 0: none */
-    char from[STREAM_ID_SIZE];
+    bool is_newest_first; /* so the pages come, until all are there that are asked for */
+    struct text newest; /* rows of these, the newest first */
+    uint64_t n_newest; /* without gaps */
+    nanoseconds late_at; /* the first line is, by then */
+    nanoseconds told_until; /* of the last entry; LONG_AGO: none */
+    char from[STREAM_ID_SIZE], before[STREAM_ID_SIZE]; /* the latter: if .is_newest_first */
     struct fleet_page page;
-    struct fleet_rows *rows; /* of the page; or NULL */
-    size_t next_row;
-    bool is_cut; /* the database has not answered for the next page */
+    struct fleet_rows *rows; /* to be told; or NULL */
+    size_t n_told_rows;
+    bool is_cut; /* the database has not answered for the next page, */
+    nanoseconds cut_at; /* which ends there, if .is_newest_first */
     struct text events; /* held back until the end */
     uint64_t seen[N_SEEN]; /* hashes of keys */
     size_t n_seen;
@@ -72,7 +73,7 @@ static void past_free(struct past_question *question)
     fleet_forget(server->fleet, question);
     asked_names_deinit(&question->filter.asked);
     fleet_rows_free(question->rows);
-    free(question->pages);
+    text_deinit(&question->newest);
     text_deinit(&question->events);
     free(question);
     struct past_question *next = first_of_user(server, uid);
@@ -130,14 +131,6 @@ static bool is_own(const struct past_question *question, const char *key)
 
 /* ---- the lines ---- */
 
-static void begin_pass(struct past_question *question, nanoseconds since)
-{
-    nanoseconds ago = clock_now() - since;
-    question->n_seen = 0;
-    snprintf(question->from, sizeof question->from, "%ju ago",
-        (uintmax_t)(since > LONG_AGO ? milliseconds(ago) : INT32_MAX * UINT64_C(1000)));
-}
-
 static void add_wall_key(struct text *out, const char *key, const struct past_question *question,
     uint64_t ms, const struct answer_moment *moment)
 {
@@ -172,16 +165,15 @@ static void past_add_gap(struct past_question *question, struct text *out,
     text_add(out, "\n");
 }
 
-/* What has ended since the last line, whatever it is. */
-static void add_cut(
-    struct past_question *question, struct text *out, const struct answer_moment *moment)
+/* What has ended between the last line and then, whatever it is. */
+static void add_cut(struct past_question *question, struct text *out, nanoseconds until,
+    const struct answer_moment *moment)
 {
     nanoseconds first = fleet_page_instant(&question->page, question->page.since);
-    nanoseconds from = question->told_until != 0 ? question->told_until
-                                                 : later(question->filter.since, first);
+    nanoseconds from = later(question->told_until, later(question->filter.since, first));
     text_add(out, "gap");
     text_add_number_key(out, "from", wall_milliseconds(from, moment));
-    text_add_number_key(out, "until", wall_milliseconds(moment->now, moment));
+    text_add_number_key(out, "until", wall_milliseconds(until, moment));
     text_add_key(out, "why", "down");
     text_add(out, "\n");
 }
@@ -198,10 +190,7 @@ static void tell_row(struct past_question *question, const struct fleet_row *row
     } else if (!fleet_ended_read(&ended, row, &question->page, core)) {
         return;
     }
-    bool is_shown = is_wanted(question, &ended);
-    if (is_shown && question->n_to_skip > 0) {
-        question->n_to_skip--;
-    } else if (is_shown) {
+    if (is_wanted(question, &ended)) {
         bool is_ours = is_own(question, ended.key);
         const struct ended_lease line = {
             .entry = &ended.entry,
@@ -225,12 +214,17 @@ static bool past_make_piece(
     const struct fleet_rows *rows = question->rows;
     if (!question->has_head) {
         past_add_head(question, out, moment);
+        if (question->is_cut) {
+            add_cut(question, out, question->cut_at, moment);
+        }
     }
-    while (rows && question->next_row < rows->n_rows) {
+    while (rows && question->n_told_rows < rows->n_rows) {
         if (out->length >= enough) {
             return true;
         }
-        tell_row(question, &rows->rows[question->next_row++], out, moment);
+        size_t i = question->n_told_rows++;
+        i = question->is_newest_first ? rows->n_rows - 1 - i : i;
+        tell_row(question, &rows->rows[i], out, moment);
     }
     question->rows = fleet_rows_free(question->rows);
     if (question->page.next[0] && !question->is_cut) {
@@ -238,8 +232,8 @@ static bool past_make_piece(
         text_deinit(&answer->held_back);
         return false;
     }
-    if (question->is_cut) {
-        add_cut(question, out, moment);
+    if (question->is_cut && !question->is_newest_first) {
+        add_cut(question, out, moment->now, moment);
     } else if (question->page.n_missed > 0) {
         const struct fleet_missed missed = {
             question->page.n_missed, question->page.missed_since, question->page.now};
@@ -266,80 +260,77 @@ static void past_tell(struct past_question *question)
     struct text *events = parked_held_back(conn);
     text_add_bytes(&question->events, events->bytes, events->length);
     events->length = 0;
-    question->next_row = 0;
+    question->n_told_rows = 0;
     question->is_told = true;
     parked_end(conn);
     conn_begin_long(conn, &question->answer);
 }
 
+static void tell_newest(struct past_question *question)
+{
+    question->n_seen = 0;
+    question->page.next[0] = '\0';
+    question->rows = fleet_rows_new(&question->newest);
+    past_tell(question);
+}
+
 /* No page comes: an answer that has begun says so. */
 static void past_fail(struct past_question *question, enum code code, const char *why)
 {
+    question->is_cut = question->has_head || question->page.next[0];
     if (question->has_head) {
-        question->is_cut = true;
         past_tell(question);
+    } else if (question->is_cut) {
+        question->cut_at =
+            fleet_page_instant(&question->page, fleet_id_time(question->page.next));
+        tell_newest(question);
     } else {
         past_refuse(question, code, why);
     }
 }
 
-static void count_rows(struct past_question *question)
+static bool is_to_be_kept(struct past_question *question, const struct fleet_row *row)
 {
-    for (size_t i = 0; i < question->rows->n_rows; i++) {
-        struct fleet_ended ended;
-        struct fleet_missed missed;
+    struct fleet_missed missed;
+    struct fleet_ended ended;
+    if (!fleet_ended_read(&ended, row, &question->page, question->server->core)) {
+        return fleet_missed_read(&missed, row);
+    }
+    bool is_one = is_wanted(question, &ended);
+    fleet_ended_deinit(&ended);
+    question->n_newest += is_one;
+    question->has_older = question->n_newest > question->filter.limit;
+    return is_one;
+}
+
+/* Until there is one more than are asked for. */
+static void keep_rows(struct past_question *question)
+{
+    struct text *newest = &question->newest;
+    for (size_t i = 0; i < question->rows->n_rows && !question->has_older; i++) {
         const struct fleet_row *row = &question->rows->rows[i];
-        question->has_gaps |= fleet_missed_read(&missed, row);
-        if (fleet_ended_read(&ended, row, &question->page, question->server->core)) {
-            question->n_matching += is_wanted(question, &ended);
-            fleet_ended_deinit(&ended);
+        if (is_to_be_kept(question, row) && !question->has_older) {
+            const char *last = fleet_field(row, row->n - 1);
+            text_add_bytes(newest, row->fields, (size_t)(last - row->fields) + strlen(last) + 1);
+            text_add(newest, "\n");
         }
     }
+    question->has_older |= newest->length > MAX_NEWEST_BYTES && question->page.next[0];
     question->rows = fleet_rows_free(question->rows);
 }
 
-static void count_next_page(struct past_question *question)
+static void keep_page(struct past_question *question)
 {
-    size_t n = question->n_pages++;
-    question->pages = memory_grow(question->pages, n, sizeof *question->pages);
-    strcpy(question->from, question->page.next);
-    strcpy(question->pages[n].from, question->from);
-    question->pages[n].n_before = question->n_matching;
-}
-
-/* Goes on from the last page before which nothing is to be shown. */
-static void skip_pages(struct past_question *question)
-{
-    size_t n = question->n_pages;
-    while (n > 0 && question->pages[n - 1].n_before > question->n_to_skip) {
-        n--;
-    }
-    if (n > 0) {
-        strcpy(question->from, question->pages[n - 1].from);
-        question->n_to_skip -= question->pages[n - 1].n_before;
-    }
-}
-
-/* All pages from .window on are counted. Longer ago there may be more. */
-static void end_count(struct past_question *question)
-{
-    const struct past_filter *filter = &question->filter;
-    nanoseconds begin = clock_now() - question->window;
-    nanoseconds first =
-        later(filter->since, fleet_page_instant(&question->page, question->page.since));
-    bool is_enough = question->n_matching > filter->limit;
-    if (is_enough || begin <= first || question->page.since == 0) {
-        question->is_counting = false;
-        question->has_older = is_enough;
-        question->n_to_skip = is_enough ? question->n_matching - filter->limit : 0;
+    keep_rows(question);
+    if (question->has_older || !question->page.next[0]) {
+        tell_newest(question);
+    } else if (clock_now() >= question->late_at) {
+        past_fail(question, CODE_DOWN, "");
     } else {
-        question->window *= 8;
+        strcpy(question->before, question->page.next);
+        parked_go_on(question->conn);
+        past_ask(question);
     }
-    begin_pass(question, later(clock_now() - question->window, filter->since));
-    if (!question->is_counting && (is_enough || !question->has_gaps)) {
-        skip_pages(question);
-    }
-    question->n_matching = question->n_pages = 0;
 }
 
 static void on_page(void *context, struct session_result *result)
@@ -353,27 +344,22 @@ static void on_page(void *context, struct session_result *result)
     question->rows = fleet_rows_new(&result->rows);
     if (!fleet_page_read(&question->page, question->rows, clock_now())) {
         question->rows = fleet_rows_free(question->rows);
-        past_fail(question, CODE_DOWN, "its user there may not read its history (+xrange)");
-    } else if (!question->is_counting) {
-        past_tell(question);
+        past_fail(question, CODE_DOWN, "its user may not read its history (+xrange +xrevrange)");
+    } else if (question->is_newest_first) {
+        keep_page(question);
     } else {
-        count_rows(question);
-        if (question->page.next[0]) {
-            count_next_page(question);
-        } else {
-            end_count(question);
-        }
-        past_ask(question);
+        past_tell(question);
     }
 }
 
 static void past_ask(struct past_question *question)
 {
     struct server *server = question->server;
-    const char *const words[] = {"!", question->from};
+    const char *const words[] = {"!", question->from, question->before};
     question->is_asked = true;
     session_snapshot(
-        fleet_session(server->fleet, question->database), on_page, question, 2, words);
+        fleet_session(server->fleet, question->database), on_page, question,
+        question->is_newest_first ? 3 : 2, words);
 }
 
 /* ---- the connection ---- */
@@ -384,6 +370,8 @@ static void past_late(struct conn *conn)
     if (question->is_asked) {
         fleet_forget(question->server->fleet, question);
         past_fail(question, CODE_DOWN, "no answer in time");
+    } else if (clock_now() < question->late_at) {
+        parked_go_on(conn);
     } else {
         past_refuse(question, CODE_BUSY, "another question of this user is being answered");
     }
@@ -434,12 +422,16 @@ void past_begin(struct call *call, uint8_t database, const struct past_filter *f
     question->conn = call->conn;
     question->database = database;
     question->filter = *filter;
-    question->is_counting = filter->limit > 0 && !filter->after[0];
-    question->window = FIRST_WINDOW;
-    begin_pass(question,
-        question->is_counting ? later(call->now - question->window, filter->since) : filter->since);
+    question->filter.limit = filter->limit < MAX_NEWEST ? filter->limit : MAX_NEWEST;
+    question->is_newest_first = filter->limit > 0 && !filter->after[0];
+    question->late_at = call->now + MAX_LOOK;
+    question->told_until = LONG_AGO;
+    strcpy(question->before, "+");
     if (filter->after[0]) {
         strcpy(question->from, filter->after);
+    } else {
+        snprintf(question->from, sizeof question->from, "%ju ago",
+            (uintmax_t)milliseconds(call->now - filter->since));
     }
     bool must_wait = first_of_user(call->server, call->conn->client.uid);
     TAILQ_INSERT_TAIL(&call->server->past_questions, question, link);

@@ -1,7 +1,7 @@
 /* fleet_past.h - what has ended of late, as a database remembers it for all hosts. It is asked for
  * one page at a time: the connection is parked, then has the page's lines as a long answer, then is
- * parked again. With a limit the pages are first counted, from ever longer ago on, until the newest
- * that are wanted are among them. */
+ * parked again. With a limit the pages come from the newest one back, and what matches is kept
+ * until the limit is reached: then it is one long answer, the oldest first. */
 #pragma once
 
 #include "fleet/session.h"

@@ -108,6 +108,11 @@ void parked_begin(struct conn *conn, const struct parked_ops *ops, void *state)
     conn->traffic->parked = parked;
 }
 
+void parked_go_on(struct conn *conn)
+{
+    uv_timer_start(&conn->traffic->parked->timer, on_late, PATIENCE_MS, 0);
+}
+
 void parked_hold_back(
     struct conn *conn, const char *line, const struct parked_ops *ops, void *state)
 {

@@ -127,6 +127,8 @@ struct parked_ops {
 
 /* The connection must not be parked. Takes `state` over. */
 void parked_begin(struct conn *conn, const struct parked_ops *ops, void *state);
+/* The answer is under way: it has that time once more. */
+void parked_go_on(struct conn *conn);
 /* The same for a request that has done nothing yet: `line` is as it was sent. */
 void parked_hold_back(
     struct conn *conn, const char *line, const struct parked_ops *ops, void *state);

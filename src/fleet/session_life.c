@@ -95,7 +95,8 @@ void session_allow_history(struct session *session, bool may_keep)
     bool is_news = !may_keep && !session->has_no_history && session->settings->history > 0;
     session->has_no_history = !may_keep;
     if (is_news) { /* who wants it that way need not read it again */
-        session_say(session, "its user needs +xadd and +xrange to keep leases that are over there");
+        session_say(session,
+            "its user needs +xadd, +xrange and +xrevrange to keep leases that are over there");
     }
 }
 

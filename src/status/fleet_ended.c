@@ -14,8 +14,7 @@
 
 enum page_field { PAGE_WORD, PAGE_NOW, PAGE_FIRST, PAGE_NEXT, PAGE_MISSED, N_PAGE_FIELDS };
 
-/* The time of an entry's id; 0: it is none. */
-static uint64_t time_of_id(const char *id)
+uint64_t fleet_id_time(const char *id)
 {
     char digits[STREAM_ID_SIZE];
     uint64_t ms = 0;
@@ -39,8 +38,8 @@ bool fleet_page_read(
     }
     const char *next = fleet_field(row, PAGE_NEXT), *missed = fleet_field(row, PAGE_MISSED);
     char word[24];
-    page->since = time_of_id(fleet_field(row, PAGE_FIRST));
-    if (time_of_id(next) > 0 && strlen(next) < sizeof page->next) {
+    page->since = fleet_id_time(fleet_field(row, PAGE_FIRST));
+    if (fleet_id_time(next) > 0 && strlen(next) < sizeof page->next) {
         strcpy(page->next, next);
     }
     missed = fleet_take_word(missed, ' ', word, sizeof word);
@@ -59,7 +58,7 @@ enum missed_field { MISSED_WORD, MISSED_ID, MISSED_N, MISSED_FROM, N_MISSED_FIEL
 
 bool fleet_missed_read(struct fleet_missed *missed, const struct fleet_row *row)
 {
-    missed->until = time_of_id(fleet_field(row, MISSED_ID));
+    missed->until = fleet_id_time(fleet_field(row, MISSED_ID));
     return strcmp(row->fields, "missed") == 0 && row->n >= N_MISSED_FIELDS && missed->until > 0 &&
         number_parse(fleet_field(row, MISSED_N), INT64_MAX, &missed->n) &&
         number_parse(fleet_field(row, MISSED_FROM), MAX_MS, &missed->from);
@@ -134,7 +133,7 @@ static void take_times(struct fleet_ended *ended, const struct fleet_row *row,
     uint64_t over = fleet_info_number(ending, "ended", MAX_MS);
     uint64_t held = fleet_info_number(ending, "held", MAX_MS);
     uint64_t waited = fleet_info_number(ending, "waited", MAX_MS);
-    over = over > 0 ? over : time_of_id(ended->stream_id);
+    over = over > 0 ? over : fleet_id_time(ended->stream_id);
     over = over < page->now ? over : page->now; /* ids never go back, but Redis' clock may */
     if (!has_word(ending, "waited") && at > 0 && over > at + held) {
         waited = over - held - at;
@@ -235,7 +234,7 @@ bool fleet_ended_read(struct fleet_ended *ended, const struct fleet_row *row,
         .key = fleet_field(row, PAST_KEY)};
     struct saved_lease *lease = &ended->lease;
     if (strcmp(row->fields, "past") != 0 || row->n < N_PAST_FIELDS ||
-        time_of_id(ended->stream_id) == 0 || !fleet_key_parse(ended->key, &lease->id) ||
+        fleet_id_time(ended->stream_id) == 0 || !fleet_key_parse(ended->key, &lease->id) ||
         !fleet_number(row, PAST_UID, UINT32_MAX, &uid) || !take_how(ended, ending)) {
         return false;
     }

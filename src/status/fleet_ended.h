@@ -21,6 +21,8 @@ struct fleet_page {
 /* False: the server has not said it. */
 bool fleet_page_read(
     struct fleet_page *page, const struct fleet_rows *rows, nanoseconds read_at);
+/* When an entry with that id came; 0: it is none. */
+uint64_t fleet_id_time(const char *id);
 /* By this host's clock that never steps. */
 nanoseconds fleet_page_instant(const struct fleet_page *page, uint64_t ms);
 

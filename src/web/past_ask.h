@@ -14,7 +14,7 @@
 
 enum {
     PAST_LIMIT_MS = 2000,
-    PAST_DATABASE_LIMIT_MS = 10000, /* berthd asks for some pages, and Redis may be slow */
+    PAST_DATABASE_LIMIT_MS = 30000, /* berthd asks for some pages, and Redis may be slow */
 };
 
 struct past_question {

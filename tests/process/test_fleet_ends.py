@@ -10,7 +10,8 @@ import time
 import pytest
 
 from daemon_help import event, keys, needs_root, status
-from fleet_help import clock, documented_rights, hosts, needs_redis, redis_section, redis_server  # noqa: F401
+from fleet_help import (DEADLINE, Monitor, clock, documented_rights, hosts, needs_redis, redis_section,  # noqa: F401
+                        redis_server, ways)
 from fleet_ops_help import RESOURCES, client_of, fleet, gets, gets_in_time, queues, up
 from history_help import Entry, history
 from lines import until
@@ -190,6 +191,51 @@ def test_many_pages_and_those_behind_one(pair):
     assert newest.head["more"] == "1"
 
 
+def slow_and_fast(redis_server, hosts, way, n):  # noqa: F811
+    """Two hosts, the former by that way; n leases of the latter have ended."""
+    far, near = up(redis_server, *hosts(RESOURCES, 1, redis_section(way.url, "30s")),
+                   *hosts(RESOURCES, 1, redis_section(redis_server.url, "30s")))
+    client = client_of(near)
+    for _ in range(n):
+        lease = gets(client, "acquire etl")
+        assert client.request(f"release {lease}") == "ok"
+    end_of(near, lease)
+    return far, near
+
+
+def test_a_database_that_answers_slowly(redis_server, hosts, ways):  # noqa: F811
+    """It is waited for as long as it answers pages."""
+    way = ways(redis_server)
+    far, near = slow_and_fast(redis_server, hosts, way, 450)
+    newest = ends(near, "limit=420")
+    way.reply_after(1.5)
+    answer = ends(far, "limit=420")
+    assert [one.lease[17:] for one in answer.entries] == [one.lease for one in newest.entries]
+    assert len(answer.entries) == 420 and answer.head["more"] == "1" and answer.gaps == []
+    shown = far.berthctl("history", "--limit", "420", "etl")
+    assert "does not tell" not in shown.stdout + shown.stderr
+
+
+def test_a_database_that_answers_no_more(redis_server, hosts, ways):  # noqa: F811
+    """What has come is told, and that older ones may be missing."""
+    way = ways(redis_server)
+    far, near = slow_and_fast(redis_server, hosts, way, 450)
+    newest = ends(near, "limit=200")
+    way.reply_after(0.5)
+    client = client_of(far)
+    with Monitor(redis_server) as monitor:
+        client.send("history database=default limit=440\n")
+        for _ in range(2):
+            while "!" not in monitor.command(DEADLINE)[1]:
+                pass
+    way.cut_off()
+    answer = Answer(list(iter(client.line, "end")) + ["end"])
+    assert [one.lease[17:] for one in answer.entries] == [one.lease for one in newest.entries]
+    gap, = answer.gaps
+    assert gap["why"] == "down" and gap["from"] == answer.head["since"]
+    assert int(gap["from"]) < int(gap["until"]) <= int(answer.entries[0]["ended"])
+
+
 def test_several_questions_of_one_user(pair):
     """They are answered one after the other."""
     a, _ = pair
@@ -231,7 +277,7 @@ def test_the_length_is_the_last_ones(redis_server, hosts):  # noqa: F811
 
 
 def test_without_the_rights(redis_server, hosts):  # noqa: F811
-    rights = [word for word in documented_rights() if word not in ("+xadd", "+xrange")]
+    rights = [word for word in documented_rights() if word not in ("+xadd", "+xrange", "+xrevrange")]
     redis_server.do("ACL", "SETUSER", "berth", "reset", "on", ">s3cret", *rights)
     url = redis_server.url.replace("unix://", "unix://berth:s3cret@")
     a, b = up(redis_server, *hosts(RESOURCES, 2, redis_section(url)))
@@ -241,7 +287,7 @@ def test_without_the_rights(redis_server, hosts):  # noqa: F811
     until(lambda: redis_server.members("leases") == [])
     assert client_of(b).request("history database=default").startswith("error down database%20default")
     for host in (a, b):
-        text = "its user needs +xadd and +xrange to keep leases that are over there"
+        text = "its user needs +xadd, +xrange and +xrevrange to keep leases that are over there"
         assert host.log.read_text().count(text) == 1
     assert [one for one in redis_server.do("ACL", "LOG") if "xadd" in str(one)] == []
 

@@ -60,7 +60,8 @@ def test_each_right_is_needed(managed, probe):
     """Or else it is one that Berth can do without. What is missing is named."""
     there = managed()
     instead = [["+fcall"], ["+function|load"], ["+evalsha"], ["+script|load"], ["+client|setname"], ["+select"],
-               ["+function|list"], ["+function|delete"], ["+xadd"], ["+xrange"]]
+               ["+function|list"], ["+function|delete"], ["+xadd"], ["+xrange"],
+               ["+xrevrange"]]
     for right in documented_rights():
         if right == "-@all" or [right] in instead:
             continue
@@ -96,6 +97,7 @@ def test_what_can_be_done_without(managed, probe):
     there = managed()
     for without, lacks in ((["+fcall"], "functions"), (["+function|load"], "function-load"),
                            (["+xadd"], "script-history"), (["+xrange"], "script-history"),
+                           (["+xrevrange"], "script-history"),
                            (["+client|setname"], "client-setname"), (["+evalsha", "+script|load"], None)):
         there.allow(without=without)
         link = probe(*there.options())

@@ -17,10 +17,10 @@ INFO = "pid=7 program=p at=1"
 KEY = "{berth}:history"
 
 
-def page(member, of="10000000 ago"):
+def page(member, of="10000000 ago", *before):
     """The head's fields, and the rows of the entries: (ID, KEY, HOST, ENDING, STATE, UID, HOLDER, INFO, CLAIMS), or
     ("missed", ID, N, FROM)."""
-    (word, now, first, following, missed), *rows = member.snapshot("!", of)
+    (word, now, first, following, missed), *rows = member.snapshot("!", of, *before)
     assert word == "page"
     return (int(now), first, following, missed), [tuple(row[row[0] == "past":]) for row in rows]
 
@@ -211,6 +211,11 @@ def test_pages(world):
         seen += [row[1] for row in rows]
     assert seen == [a.key(str(i + 10)) for i in range(450)]
     assert [row[1] for row in page(b, "10 ago")[1]] == seen[-11:]
+    reverse, before = [], "+"
+    while before:
+        (_, _, before, _), rows = page(b, "299 ago", before)
+        reverse += [row[1] for row in rows]
+    assert reverse == seen[:-301:-1]
 
 
 def is_lost(world):
@@ -234,7 +239,7 @@ def is_from_the_future(world):
 
 
 def is_without_rights(world):
-    world.database.client.execute_command("ACL", "SETUSER", "default", "-xadd", "-xrange")
+    world.database.client.execute_command("ACL", "SETUSER", "default", "-xadd", "-xrange", "-xrevrange")
 
 
 FAULTS = [is_lost, is_of_another_type, is_nonsense, is_from_the_future, is_without_rights]

@@ -473,30 +473,56 @@ static void push_entry(const struct call *call, const struct member *member)
     lua_rawseti(call->lua, -2, 2);
 }
 
-/* XRANGE KEY FROM + COUNT N */
-static const char *xrange(const struct call *call)
+/* An end of a range: -, +, ID, or (ID. */
+struct id_bound {
+    struct entry_id id;
+    bool is_open;
+};
+
+static bool parse_id_bound(struct bytes text, struct id_bound *bound)
 {
-    struct bytes from = call->argv[2];
-    struct entry_id id = {0};
+    bound->is_open = text.n > 0 && text.at[0] == '(';
+    uint64_t end = is_word(text, "+") ? UINT64_MAX : 0;
+    bound->id = (struct entry_id){end, end};
+    return end > 0 || is_word(text, "-") ||
+        parse_id((struct bytes){text.at + bound->is_open, text.n - bound->is_open}, &bound->id);
+}
+
+static const char *range_of_entries(
+    const struct call *call, size_t from, size_t to, bool is_reverse)
+{
+    struct id_bound first, last;
     int64_t left;
-    bool is_open = from.n > 0 && from.at[0] == '(';
-    bool is_first = from.n == 1 && from.at[0] == '-';
-    if (!is_first && !parse_id((struct bytes){from.at + is_open, from.n - is_open}, &id)) {
+    if (!parse_id_bound(call->argv[from], &first) || !parse_id_bound(call->argv[to], &last)) {
         return NOT_AN_ID;
-    } else if (!is_word(call->argv[3], "+") || !is_word(call->argv[4], "count") ||
-        !parse_integer(call->argv[5], &left)) {
+    } else if (!is_word(call->argv[4], "count") || !parse_integer(call->argv[5], &left)) {
         return SYNTAX;
     }
     lua_newtable(call->lua);
     for (size_t i = 0; i < call->value->n && left > 0; i++) {
-        struct entry_id its = id_of(call->value->members[i]);
-        if (is_open ? is_before(id, its) : !is_before(its, id)) {
-            push_entry(call, call->value->members[i]);
+        const struct member *member =
+            call->value->members[is_reverse ? call->value->n - 1 - i : i];
+        struct entry_id its = id_of(member);
+        if ((first.is_open ? is_before(first.id, its) : !is_before(its, first.id)) &&
+            (last.is_open ? is_before(its, last.id) : !is_before(last.id, its))) {
+            push_entry(call, member);
             lua_rawseti(call->lua, -2, (int)lua_objlen(call->lua, -2) + 1);
             left--;
         }
     }
     return NULL;
+}
+
+/* XRANGE KEY FROM TO COUNT N */
+static const char *xrange(const struct call *call)
+{
+    return range_of_entries(call, 2, 3, false);
+}
+
+/* XREVRANGE KEY TO FROM COUNT N */
+static const char *xrevrange(const struct call *call)
+{
+    return range_of_entries(call, 3, 2, true);
 }
 
 /* ---- the server's own ---- */
@@ -559,6 +585,7 @@ const struct command redis_commands[] = {
     {"unlink", 2, MAX_WORDS, VALUE_NONE, true, false, unlink_keys},
     {"xadd", 6, MAX_WORDS, VALUE_STREAM, true, true, xadd},
     {"xrange", 6, 6, VALUE_STREAM, false, false, xrange},
+    {"xrevrange", 6, 6, VALUE_STREAM, false, false, xrevrange},
     {"zadd", 4, MAX_WORDS, VALUE_SORTED, true, true, zadd},
     {"zcard", 2, 2, VALUE_SORTED, false, false, count_members},
     {"zcount", 4, 4, VALUE_SORTED, false, false, zcount},

@@ -120,7 +120,8 @@ Test(fleet_ended, whole)
 /* Redis' clock was set back since: its ids go on. */
 Test(fleet_ended, nothing_ends_in_the_future)
 {
-    ADD_ROW(&text, "past", "1020000-7", KEY, "db1", "how=released held=9", "H", "7", "", "", CLAIMS);
+    ADD_ROW(
+        &text, "past", "1020000-7", KEY, "db1", "how=released held=9", "H", "7", "", "", CLAIMS);
     cr_expect(strstr(shown(), " ended=2000000 held=9 "), "%s", line);
 }
 

@@ -378,7 +378,7 @@ Test(ready, what_scripts_may_not_do)
 Test(ready, what_only_the_history_needs)
 {
     begin_at_unknown();
-    REPLIES("[ '' '' '+xadd +xrange' ]");
+    REPLIES("[ '' '' '+xadd +xrange +xrevrange' ]");
     expect_done(script_sets[0].name);
     expect_ability(ABILITY_script_history, ABILITY_LACKING);
     expect_ability(ABILITY_script_commands, ABILITY_THERE);

@@ -25,6 +25,7 @@ end
 
 need('+xadd', 'XADD', ARGV[1], '*', '1', '1')
 need('+xrange', 'XRANGE', ARGV[1], '-', '+')
+need('+xrevrange', 'XREVRANGE', ARGV[1], '+', '-')
 local of_history = table.concat(lacking, ' ')
 lacking = {}
 for _, name in ipairs(names) do

@@ -4,7 +4,7 @@
 -- CURSOR is the last finished name, or "NAME PART FROM": the unfinished name, and where to go on.
 -- `? MARK` in place of names: all, each page below a row with the mark of its moment; a row `unchanged` and
 -- nothing else if that is MARK still.
--- `! FROM` in place of names: a page of the history, see 16-history.lua.
+-- `! FROM` or `! FROM BEFORE` in place of names: a page of the history, see 16-history.lua.
 local MAX_NAMES, MAX_ROWS = 50, 150
 
 local sums -- of this page's resources, by the name of their definition; or false
@@ -386,7 +386,7 @@ function scripts.snapshot.run()
     settle()
     if ARGV[6] == '!' then
         local reply = answer('ok', '')
-        append(reply, made.history.page(ARGV[7]))
+        append(reply, made.history.page(ARGV[7], ARGV[8]))
         return reply
     end
     sums, rows = ARGV[6] == '*' and {}, {}

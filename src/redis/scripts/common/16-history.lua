@@ -114,13 +114,19 @@ function make.history()
         end
     end
 
-    -- The entries behind that id, or from N ms ago on (`N ago`), as rows of a snapshot. The first row: NOW, the id of the
-    -- first entry that there is, the last one of this page if there may be more, and MISSED. Without the right to read
-    -- there is no row. What makes no sense is left out.
-    local function page(from)
+    -- The entries behind that id, or from N ms ago on (`N ago`), as rows of a snapshot; with `before`, the last ones
+    -- before that id (`+`: of all), the newest first. The first row: NOW, the id of the first entry that there is, the
+    -- last one of this page if there may be more, and MISSED. Without the right to read there is no row. What makes no
+    -- sense is left out.
+    local function page(from, before)
         local ago = tonumber(match(from, '^(%d+) ago$'))
         local bound = ago and text_of(max(wall - ago, 0)) or '(' .. from
-        local first, found = ask('XRANGE', '-', '+', 'COUNT', '1'), ask('XRANGE', bound, '+', 'COUNT', PAGE)
+        local first, found = ask('XRANGE', '-', '+', 'COUNT', '1'), nil
+        if before then
+            found = ask('XREVRANGE', before == '+' and before or '(' .. before, bound, 'COUNT', PAGE)
+        else
+            found = ask('XRANGE', bound, '+', 'COUNT', PAGE)
+        end
         if type(first) ~= 'table' or first.err or type(found) ~= 'table' or found.err then
             return {}
         end
