@@ -249,7 +249,7 @@ static const struct {
     {"damaged", "a file is damaged"},
     {"disk-full", "the disk was full"},
     {"trimmed", "it is not kept for so long"},
-    {"memory-full", "the database had no memory left"},
+    {"unwritten", "the database could not write it down"},
     {"down", "the database did not answer"},
 };
 

@@ -307,7 +307,7 @@ def test_at_maxmemory(redis_server, hosts):  # noqa: F811
     answer = ends(b)
     assert [one.lease[17:] for one in answer.entries] == [first]
     gap, = answer.gaps
-    assert gap["n"] == "2" and gap["why"] == "memory-full" and int(gap["from"]) <= int(gap["until"])
+    assert gap["n"] == "2" and gap["why"] == "unwritten" and int(gap["from"]) <= int(gap["until"])
     redis_server.do("CONFIG", "SET", "maxmemory", "0")
     time.sleep(1.1)
     assert client.request(f"release {fourth}") == "ok"
@@ -375,6 +375,12 @@ def test_data_that_are_lost(pair, redis_server):  # noqa: F811
     lease = gets(client, "acquire etl")
     assert client.request(f"release {lease}") == "ok"
     until(lambda: redis_server.members("leases") == [])
+    redis_server.do("DEL", "{berth}:history")
+    last = gets(client, "acquire etl")
+    assert client.request(f"release {last}") == "ok"
+    end_of(b, last)
+    gap, = ends(b).gaps
+    assert gap["n"] == "1" and gap["why"] == "unwritten"
 
 
 def test_an_end_that_redis_hears_of_later(pair, redis_server):  # noqa: F811

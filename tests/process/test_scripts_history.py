@@ -263,6 +263,22 @@ def test_nothing_hinders_the_release(world, fault, way):
     world.check()
 
 
+@pytest.mark.parametrize("fault", [is_of_another_type, is_without_rights])
+def test_what_is_not_written_is_counted(world, fault):
+    a, b = begin(world)
+    fault(world)
+    release(a, "1")
+    world.tick(10)
+    release(a, "2")
+    missed = f"2 {world.now - 10}"
+    assert world.database.client.hget(world.database.key["db"], "missed") == missed
+    world.database.client.execute_command("ACL", "SETUSER", "default", "+@all")
+    world.database.client.delete(KEY)
+    release(a, "3")
+    (*_, left), rows = page(b)
+    assert left == "" and list(ends(b)) == [a.key("3")] and rows[0][2:] == tuple(missed.split(" "))
+
+
 @pytest.mark.parametrize("way", ["library", "script"])
 def test_at_maxmemory_ends_are_counted(world, way):
     world.database.ways = (way,)

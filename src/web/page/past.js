@@ -157,7 +157,7 @@
     overwritten: 'more ended than berthd could keep', reboot: 'the host was rebooted',
     'not-running': 'berth-history was not running', damaged: 'what was kept is damaged',
     'disk-full': 'the disk was full', trimmed: 'it is kept no longer',
-    'memory-full': 'the database had no memory left', down: 'the database did not answer',
+    unwritten: 'the database could not write it down', down: 'the database did not answer',
     before: 'it is not kept', cut: 'more than fits: zoom in',
     untold: 'its database tells nothing of other hosts',
   };

@@ -31,7 +31,8 @@ function make.history()
     end
 
     local function add(field, value)
-        redis.pcall('XADD', KEYS[23], 'MAXLEN', '~', db.history, '*', field, value)
+        local id = redis.pcall('XADD', KEYS[23], 'MAXLEN', '~', db.history, '*', field, value)
+        return type(id) == 'string'
     end
 
     local function miss()
@@ -50,18 +51,20 @@ function make.history()
     end
 
     local function note(lease, ending)
-        if is_full() then
+        if is_full() or db.missed and not add('m', db.missed) then
             miss()
             return
         elseif db.missed then
-            add('m', db.missed)
             call('HDEL', DB, 'missed')
             db.missed = false
         end
         local session = session_of(lease.session)
-        add('e', lease.key .. '\t' .. (session and session.host or '') .. '\t' ..
+        local is_written = add('e', lease.key .. '\t' .. (session and session.host or '') .. '\t' ..
             string.sub(ending, 1, MAX_ENDING) .. '\t' ..
             (#lease.record <= MAX_RECORD and lease.record or short_record(lease)))
+        if not is_written then
+            miss()
+        end
     end
 
     -- Of a lease that its daemon does not end: when it has ended, and for how long it was held. `at` on the session
