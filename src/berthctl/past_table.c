@@ -250,6 +250,7 @@ static const struct {
     {"disk-full", "the disk was full"},
     {"trimmed", "it is not kept for so long"},
     {"unwritten", "the database could not write it down"},
+    {"lost", "the database has lost its latest data"},
     {"down", "the database did not answer"},
 };
 

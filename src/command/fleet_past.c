@@ -160,8 +160,10 @@ static void past_add_gap(struct past_question *question, struct text *out,
     text_add(out, "gap");
     add_wall_key(out, "from", question, missed->from, moment);
     add_wall_key(out, "until", question, missed->until, moment);
-    text_add_key(out, "why", "unwritten");
-    text_add_number_key(out, "n", missed->n);
+    text_add_key(out, "why", missed->n > 0 ? "unwritten" : "lost");
+    if (missed->n > 0) {
+        text_add_number_key(out, "n", missed->n);
+    }
     text_add(out, "\n");
 }
 

@@ -339,7 +339,7 @@ def test_what_a_resource_hides(redis_server, hosts):  # noqa: F811
 
 
 def test_older_data(pair, redis_server):  # noqa: F811
-    """What ended after a snapshot that has come back is not there any more, and nothing else happens."""
+    """What ended after a snapshot that has come back is not there any more: a gap."""
     a, b = pair
     client = client_of(a)
     first = gets(client, "acquire etl")
@@ -348,10 +348,14 @@ def test_older_data(pair, redis_server):  # noqa: F811
     redis_server.save(redis_server.directory / "old")
     second = gets(client, "acquire etl")
     assert client.request(f"release {second}") == "ok"
-    end_of(b, second)
+    lost = int(end_of(b, second)["ended"])
     redis_server.restart(redis_server.directory / "old")
     until(lambda: client_of(b).request("history database=default").startswith("ok "))
-    assert [one.lease[17:] for one in ends(b).entries] == [first]
+    answer = ends(b)
+    assert [one.lease[17:] for one in answer.entries] == [first]
+    gap, = answer.gaps
+    assert gap["why"] == "lost" and "n" not in gap
+    assert int(answer.entries[0]["ended"]) <= int(gap["from"]) < lost < int(gap["until"])
 
 
 def test_redis_is_down(pair, redis_server):  # noqa: F811

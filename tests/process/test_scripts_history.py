@@ -154,6 +154,8 @@ def test_what_is_listed_goes_on(world):
     a.lists(list_row("1", "waiting", [Claim("a", 1, 0, ()), Claim("b", 1, 0, ())],
                      ticket=first.ticket, uid=5, holder="h"))
     assert ends(a) == {}
+    (word, _, n, since), = page(a)[1]
+    assert (word, n) == ("missed", "0") and int(since) <= world.now
 
 
 def test_wherever_the_call_is_broken_off(world):

@@ -52,23 +52,26 @@ end
 -- Sessions expire on the session clock. A call moves it as far as Redis' clock has moved and the caller's own clock
 -- allows, so that steps of Redis' clock do not add up. `origin` of a session says what the session clock reads when
 -- the daemon's own reads 0; `slack` is for calls that take longer than others. If Redis' clock was
--- set back, the caller's alone counts. (doc/timing.md)
+-- set back, the caller's alone counts. (doc/timing.md) Returns when it was moved before.
 local function advance_clock()
     local session = session_of(ME)
     local own = session and session.origin + db.at - db.clock or 0
     local slack = floor(0.007 * db.ttl) + 250
     local span = wall < db.last and own or min(wall - db.last, own + slack)
     db.clock = db.clock + max(min(span, floor(0.16 * db.ttl) + 250), 0)
+    local last = db.last
     db.last = wall
     db.sequence = db.sequence + 1
     call('HSET', DB, 'clock', text_of(db.clock), 'last', text_of(wall),
         'sequence', text_of(db.sequence), unpack(db.new_memory or {}))
+    return last
 end
 
 -- What time has brought, before anything is done for the caller.
 local function catch_up()
-    advance_clock()
+    local last = advance_clock()
     if db.replid ~= db.now_replid and not made.time.goes_on() or is_older_than_caller() then
+        made.history.lose(last)
         made.time.begin_grace()
     elseif db.grace and db.clock >= db.grace then
         made.time.end_grace()

@@ -5,7 +5,7 @@
 -- written before the lease's record goes, so a call that is broken off and repeated may leave two.
 --
 -- Entries have one field: e, KEY HOST ENDING RECORD with tabs between, the last of which is the lease's as it was in
--- LEASES; m, MISSED; or s, as the history begins.
+-- LEASES; m, MISSED, or `0 FROM` where nobody knows how many; or s, as the history begins.
 
 function make.history()
     local MAX_LENGTH, MAX_ENDING, MAX_RECORD = 1000000, 256 + #'ended=1234567890123 ', 2000 -- the latter: bytes
@@ -39,6 +39,13 @@ function make.history()
         local n, from = match(db.missed or '', '^(%d+) (%d+)$')
         db.missed = format('%d %s', (n or 0) + 1, from or text_of(wall))
         call('HSET', DB, 'missed', db.missed)
+    end
+
+    -- What others have written since the last call that these data know may be lost.
+    local function lose(last)
+        if db.history then
+            add('m', '0 ' .. text_of(last))
+        end
     end
 
     -- Without its units, which may be thousands: entries are counted, not measured.
@@ -148,5 +155,5 @@ function make.history()
         return rows
     end
 
-    return {note = note, ending_of = ending_of, agree = agree, page = page}
+    return {lose = lose, note = note, ending_of = ending_of, agree = agree, page = page}
 end
