@@ -52,13 +52,14 @@ struct past_question {
 
 static void past_ask(struct past_question *question);
 
-/* ---- one question of a user at a time ---- */
+/* ---- one question of a user at a time, to each database ---- */
 
-static struct past_question *first_of_user(const struct server *server, uint32_t uid)
+static struct past_question *first_of_user(
+    const struct server *server, uint32_t uid, uint8_t database)
 {
     struct past_question *question;
     TAILQ_FOREACH (question, &server->past_questions, link) {
-        if (question->conn->client.uid == uid) {
+        if (question->conn->client.uid == uid && question->database == database) {
             break;
         }
     }
@@ -69,6 +70,7 @@ static void past_free(struct past_question *question)
 {
     struct server *server = question->server;
     uint32_t uid = question->conn->client.uid;
+    uint8_t database = question->database;
     TAILQ_REMOVE(&server->past_questions, question, link);
     fleet_forget(server->fleet, question);
     asked_names_deinit(&question->filter.asked);
@@ -76,7 +78,7 @@ static void past_free(struct past_question *question)
     text_deinit(&question->newest);
     text_deinit(&question->events);
     free(question);
-    struct past_question *next = first_of_user(server, uid);
+    struct past_question *next = first_of_user(server, uid, database);
     if (next && !next->is_asked && !server->turn.stopping) {
         past_ask(next);
     }
@@ -435,7 +437,7 @@ void past_begin(struct call *call, uint8_t database, const struct past_filter *f
         snprintf(question->from, sizeof question->from, "%ju ago",
             (uintmax_t)milliseconds(call->now - filter->since));
     }
-    bool must_wait = first_of_user(call->server, call->conn->client.uid);
+    bool must_wait = first_of_user(call->server, call->conn->client.uid, database);
     TAILQ_INSERT_TAIL(&call->server->past_questions, question, link);
     past_park(question);
     if (!must_wait) {

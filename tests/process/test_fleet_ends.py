@@ -9,11 +9,11 @@ import time
 
 import pytest
 
-from daemon_help import event, keys, needs_root, status
-from fleet_help import (DEADLINE, Monitor, clock, documented_rights, hosts, needs_redis, redis_section,  # noqa: F401
-                        redis_server, ways)
+from daemon_help import event, needs_root, status
+from ends_help import end_of, ends
+from fleet_help import clock, documented_rights, hosts, needs_redis, redis_section, redis_server  # noqa: F401
 from fleet_ops_help import RESOURCES, client_of, fleet, gets, gets_in_time, queues, up
-from history_help import Entry, history
+from history_help import history
 from lines import until
 from lost_help import asked_until
 
@@ -25,28 +25,6 @@ scope = fleet
 limit = 2
 show-commands = owner
 """
-
-
-class Answer:
-    """.head, a dict; .entries, the `ended` lines; .gaps, dicts."""
-
-    def __init__(self, lines):
-        head, *rest, end = lines
-        assert head.startswith("ok now=") and end == "end", lines
-        self.head = dict(keys(head.split(" ")[1:]))
-        self.entries = [Entry(line) for line in rest if line.startswith("ended ")]
-        self.gaps = [dict(keys(line.split(" ")[1:])) for line in rest if line.startswith("gap ")]
-        assert len(rest) == len(self.entries) + len(self.gaps), rest
-
-
-def ends(host, words="", uid=None):
-    return Answer(client_of(host, uid).lines(f"history database=default {words}".rstrip()))
-
-
-def end_of(host, lease, words=""):
-    """The only one of that lease, once it is there."""
-    entry, = until(lambda: [one for one in ends(host, words).entries if one.lease.endswith(lease)])
-    return entry
 
 
 def name_of(host):
@@ -189,68 +167,6 @@ def test_many_pages_and_those_behind_one(pair):
     newest = ends(b, "limit=10")
     assert [one.lease for one in newest.entries] == [one.lease for one in all_of_them[-10:]]
     assert newest.head["more"] == "1"
-
-
-def slow_and_fast(redis_server, hosts, way, n):  # noqa: F811
-    """Two hosts, the former by that way; n leases of the latter have ended."""
-    far, near = up(redis_server, *hosts(RESOURCES, 1, redis_section(way.url, "30s")),
-                   *hosts(RESOURCES, 1, redis_section(redis_server.url, "30s")))
-    client = client_of(near)
-    for _ in range(n):
-        lease = gets(client, "acquire etl")
-        assert client.request(f"release {lease}") == "ok"
-    end_of(near, lease)
-    return far, near
-
-
-def test_a_database_that_answers_slowly(redis_server, hosts, ways):  # noqa: F811
-    """It is waited for as long as it answers pages."""
-    way = ways(redis_server)
-    far, near = slow_and_fast(redis_server, hosts, way, 450)
-    newest = ends(near, "limit=420")
-    way.reply_after(1.5)
-    answer = ends(far, "limit=420")
-    assert [one.lease[17:] for one in answer.entries] == [one.lease for one in newest.entries]
-    assert len(answer.entries) == 420 and answer.head["more"] == "1" and answer.gaps == []
-    shown = far.berthctl("history", "--limit", "420", "etl")
-    assert "does not tell" not in shown.stdout + shown.stderr
-
-
-def test_a_database_that_answers_no_more(redis_server, hosts, ways):  # noqa: F811
-    """What has come is told, and that older ones may be missing."""
-    way = ways(redis_server)
-    far, near = slow_and_fast(redis_server, hosts, way, 450)
-    newest = ends(near, "limit=200")
-    way.reply_after(0.5)
-    client = client_of(far)
-    with Monitor(redis_server) as monitor:
-        client.send("history database=default limit=440\n")
-        for _ in range(2):
-            while "!" not in monitor.command(DEADLINE)[1]:
-                pass
-    way.cut_off()
-    answer = Answer(list(iter(client.line, "end")) + ["end"])
-    assert [one.lease[17:] for one in answer.entries] == [one.lease for one in newest.entries]
-    gap, = answer.gaps
-    assert gap["why"] == "down" and gap["from"] == answer.head["since"]
-    assert int(gap["from"]) < int(gap["until"]) <= int(answer.entries[0]["ended"])
-
-
-def test_several_questions_of_one_user(pair):
-    """They are answered one after the other."""
-    a, _ = pair
-    client = client_of(a)
-    lease = gets(client, "acquire etl")
-    assert client.request(f"release {lease}") == "ok"
-    end_of(a, lease)
-    clients = [client_of(a) for _ in range(5)]
-    for one in clients:
-        one.send("history database=default\n")
-    for one in clients:
-        lines = [one.line()]
-        while lines[-1] != "end":
-            lines.append(one.line())
-        assert [entry.lease for entry in Answer(lines).entries] == [lease]
 
 
 def test_none_is_kept(redis_server, hosts):  # noqa: F811
