@@ -23,6 +23,9 @@ enum { MAX_NEWEST = 10000, MAX_NEWEST_BYTES = 16 << 20 };
  * berthctl and berth-web wait for 30 s. */
 #define MAX_LOOK (20 * NANOSECONDS_PER_SECOND)
 
+/* Redis counts back from when it is asked, which is later: is_wanted() sifts. */
+enum { SLACK_MS = 25000 };
+
 struct past_question {
     TAILQ_ENTRY(past_question) link; /* in server->past_questions, as they came */
     struct long_answer answer;
@@ -435,7 +438,7 @@ void past_begin(struct call *call, uint8_t database, const struct past_filter *f
         strcpy(question->from, filter->after);
     } else {
         snprintf(question->from, sizeof question->from, "%ju ago",
-            (uintmax_t)milliseconds(call->now - filter->since));
+            (uintmax_t)milliseconds(call->now - filter->since) + SLACK_MS);
     }
     bool must_wait = first_of_user(call->server, call->conn->client.uid, database);
     TAILQ_INSERT_TAIL(&call->server->past_questions, question, link);
