@@ -176,27 +176,34 @@ def test_wherever_the_call_is_broken_off(world):
     assert after > 5
 
 
-def test_the_last_to_come_decides_about_the_length(world):
+def agreed(world, member, history):
+    """How many are kept, as Redis has it, once the member has begun and wants that many."""
+    member.history = history
+    ok(member.begin())
+    return world.database.client.hget(world.database.key["db"], "history")
+
+
+def test_the_most_that_any_host_wants_are_kept(world):
+    """Until one comes that is alone."""
     a, b = begin(world)
     client = world.database.client
     release(a, "1")
-    b.history = 20
-    ok(b.begin())
+    assert [agreed(world, b, length) for length in (20, 0, None)] == ["10000"] * 3
+    assert agreed(world, b, 20000) == "20000" == agreed(world, a, 10000)
+    assert set(ends(b)) == {a.key("1")}
+    world.pass_time(T + 1000, b)
+    assert agreed(world, b, 20) == "20"
     for i in range(300):
-        a.acquire(str(i + 10), "m")
-        release(a, str(i + 10))
-    assert 20 <= client.xlen(KEY) <= 120 and client.hget(world.database.key["db"], "history") == "20"
-    b.history = 0
-    ok(b.begin())
+        b.acquire(str(i + 10), "m")
+        release(b, str(i + 10))
+    assert 20 <= client.xlen(KEY) <= 120
+    assert agreed(world, b, 0) is None
     assert client.exists(KEY) == 1 and client.xlen(KEY) == 0 and page(b) == ((world.now, "", "", ""), [])
-    release(a, "2")
+    b.acquire("4", "m")
+    release(b, "4")
     assert client.xlen(KEY) == 0
-    a.history = 1000
-    ok(a.begin())
-    assert page(a)[0][1] != "" and page(a)[1] == [], "from now on"
-    b.history = None
-    ok(b.begin())
-    assert client.hget(world.database.key["db"], "history") == "1000", "who may not, does not decide"
+    assert agreed(world, a, 1000) == "1000" and page(a)[0][1] != "" and page(a)[1] == [], "from now on"
+    assert agreed(world, b, None) == "1000", "who may not, does not decide"
 
 
 def test_pages(world):

@@ -82,9 +82,12 @@ function make.history()
             wall - max(floor(db.clock - at), 0), max(floor(at - (lease.since or at)), 0))
     end
 
-    -- A daemon says how many its file wants (nil: it may not keep any): the last one to come decides. The key is made
-    -- if it is missing: in a cluster, none should be.
+    -- A daemon says how many its file wants (nil: it may not keep any): the most that any wants, until one comes that
+    -- is alone. The key is made if it is missing: in a cluster, none should be.
     local function agree(length)
+        if length and n_sessions() > 1 then
+            length = max(length, tonumber(db.history or 0))
+        end
         local wanted = length and length > 0 and text_of(min(floor(length), MAX_LENGTH))
         local is_there = call('EXISTS', KEYS[23]) == 1
         if not length or wanted == db.history and is_there then
