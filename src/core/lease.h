@@ -142,6 +142,7 @@ struct lease {
             uint16_t hiding; /* bit 1 << i: the resource of claim i hides it (viewer.h) */
             bool shows_arguments; /* all resources do */
             uint8_t ended_why; /* enum outcome, as it is counted; OUTCOME_OK: that is not counted */
+            bool has_said_end; /* fleet scope: .ending was made, though it may be NULL again */
             char *ending; /* fleet scope: how it ended, for its database; owned; or NULL */
         };
     };

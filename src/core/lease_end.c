@@ -38,6 +38,7 @@ static void note_end(struct lease *lease, enum outcome why, nanoseconds at)
     lease->ended_at = at;
     lease->ended_why = (uint8_t)why;
     lease->ending = NULL;
+    lease->has_said_end = false;
     lease->shows_arguments = true;
     lease->hiding = 0;
     for (size_t i = 0; i < lease->n_claims; i++) {

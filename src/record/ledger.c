@@ -175,6 +175,10 @@ void ledger_deinit(struct ledger *ledger)
 
 static void end_record(struct ledger *ledger, struct lease *lease)
 {
+    if (lease->database != 0 && !lease->has_said_end) {
+        lease->has_said_end = true;
+        lease->ending = history_ending(ledger->history, lease);
+    }
     if (lease->record == RECORD_NONE) {
         history_ended(ledger->history, lease, NULL, 0);
         return;
@@ -182,7 +186,6 @@ static void end_record(struct ledger *ledger, struct lease *lease)
     size_t length;
     const char *record = journal_look(&ledger->journal, lease->record, &length);
     history_ended(ledger->history, lease, record, length);
-    lease->ending = lease->database != 0 ? history_ending(ledger->history, lease) : NULL;
     struct saved_lease ended = {.n_claims = lease->n_claims};
     nanoseconds until = core_note_rest(lease, &ended);
     if (until == 0 || !ledger_rest(ledger, lease->record, &ended, until)) {
