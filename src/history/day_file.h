@@ -21,7 +21,8 @@ enum row_kind {
     ROW_ENDED = 1,
     ROW_GAP,
     ROW_SEEN, /* nothing was shown: up to then nothing is missing */
-    ROW_DID, /* what an operator did */
+    ROW_DID, /* what an operator did: it shows to everybody */
+    ROW_DID_TO_LEASE, /* its reason shows as that of a lease */
 };
 
 /* Times are milliseconds since 1970. Who reads rows borrows the strings until the next one. */

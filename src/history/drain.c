@@ -5,6 +5,7 @@
 #include "journal/record.h"
 #include "log/log.h"
 #include "status/ended_line.h"
+#include "status/viewer.h"
 #include "wire/protocol.h"
 
 #include <string.h>
@@ -72,17 +73,21 @@ static bool add_did(
 {
     int64_t at = wall_of(entry->ended_at);
     uint64_t lease;
-    bool is_of_lease = did->target && lease_id_parse(did->target, &lease);
+    bool names_lease = did->target && lease_id_parse(did->target, &lease);
+    char name[NAME_BYTES + 1];
     drain->line.length = drain->claims.length = 0;
-    text_add(&drain->claims, did->resource ? did->resource : "");
-    text_add(&drain->claims, did->resource ? " 0" : "");
+    text_add(&drain->claims, "");
+    for (size_t i = 0; did_resource(did, i, name); i++) {
+        text_add_format(&drain->claims, "%s%s 0", i > 0 ? "," : "", name);
+    }
     did_line_write(&drain->line, did, (uint64_t)at);
     const struct day_row row = {
-        .kind = ROW_DID,
+        .kind = did_is_of_lease(did) ? ROW_DID_TO_LEASE : ROW_DID,
         .ended = at,
         .asked = at,
         .uid = did->by.uid,
-        .lease = is_of_lease ? lease : 0,
+        .hiding = did->hiding,
+        .lease = names_lease ? lease : 0,
         .how = did->verb,
         .claims = drain->claims.bytes,
         .line = without_lf(&drain->line),

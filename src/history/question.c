@@ -204,7 +204,8 @@ static void add_line(struct question *question, struct day_file *file, const str
         return;
     }
     add_gap_of_lost(question, row->ended, out);
-    bool is_whole = row->kind == ROW_GAP || sight_sees(sight, question->uid, row);
+    bool is_whole = row->kind == ROW_GAP || row->kind == ROW_DID ||
+        sight_sees(sight, question->uid, row);
     text_add_bytes(out, row->line, is_whole ? strlen(row->line) : ended_line_plain(row->line));
     text_add(out, "\n");
     question->last_ended = row->ended;

@@ -65,7 +65,7 @@ bool viewer_sees_ended(const struct viewer *viewer, struct core *core,
     return sees;
 }
 
-static bool is_of_lease(const struct did *did)
+bool did_is_of_lease(const struct did *did)
 {
     size_t command = 0;
     while (command < N_COMMANDS && strcmp(command_table[command].word, did->verb) != 0) {
@@ -91,7 +91,7 @@ bool did_resource(const struct did *did, size_t i, char name[static NAME_BYTES +
 bool viewer_sees_did(const struct viewer *viewer, struct core *core, const struct did *did)
 {
     char name[NAME_BYTES + 1];
-    if (!is_of_lease(did) || did->by.uid == viewer->uid) {
+    if (!did_is_of_lease(did) || did->by.uid == viewer->uid) {
         return true;
     }
     bool sees = did->resource || did->hiding == 0 || may_see(viewer, NULL);

@@ -48,6 +48,8 @@ bool viewer_sees_ended(const struct viewer *viewer, struct core *core,
 
 /* The name of the i-th of the resources that it is about. False: there are not so many. */
 bool did_resource(const struct did *did, size_t i, char name[static NAME_BYTES + 1]);
-/* Whether the reason of what an operator did shows: of what was done to a lease as the lease does,
- * once it is over; of anything else, as `status` does, to everybody. */
+/* Whether it was done to a lease: then its reason shows as the lease does, once that is over. */
+bool did_is_of_lease(const struct did *did);
+/* Whether the reason of what an operator did shows: of what was not done to a lease to everybody, as
+ * in `status`. */
 bool viewer_sees_did(const struct viewer *viewer, struct core *core, const struct did *did);

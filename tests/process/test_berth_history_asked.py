@@ -64,10 +64,12 @@ def test_as_berthd_shows_it(keeper, berthd):
     for names in "open", "shut", "also", "t/x", "t/y", "lonely", "open shut", "shut t/x", "also shut", "open lonely":
         for client in anna, other:
             assert client.request("release " + held(client, f"acquire {names} {WORDS}")) == "ok"
-    for request in ("pause open", "pause shut", "resume open", "resume shut", "pause t/x", "pause lonely", "resume t/x",
-                    "drain"):
-        assert root.request(f"{request} reason=because").startswith("ok")
-    seen = set()
+    for names in "open", "shut", "also", "t/x", "lonely", "open shut", "shut t/x":
+        lease = held(connect_as(daemon, 60009), f"acquire {names}")
+        assert root.request(f"drop {lease} reason=because") == "ok"
+    for request in "pause", "resume":
+        assert root.request(f"{request} shut reason=because").startswith("ok")
+    seen, reasons = set(), set()
     for config in (CONFIG + ALONE, CONFIG, CONFIG + ABOVE, CONFIG + ABOVE + f"admin-users = {DORA} {BERT}\n",
                    CONFIG.replace("[semaphore open]", "[semaphore open]\nshow-commands = owner"),
                    CONFIG.replace("show-commands = owner\n", ""),
@@ -76,10 +78,12 @@ def test_as_berthd_shows_it(keeper, berthd):
         assert root.request("reload") == "ok"
         for uid, gids in USERS:
             ours, theirs = past_as(kept, uid, gids), past_as(daemon, uid, gids)
-            assert len(ours) >= 28 and without_end(ours) == without_end(theirs), (uid, gids, config)
-            seen.add(tuple("program" in entry or entry.get("reason") == "because" for entry in ours))
-    assert len(seen) >= 10  # ways to see some of them
-    assert len({each[20:28] for each in seen}) >= 4
+            assert len(ours) >= 35 and without_end(ours) == without_end(theirs), (uid, gids, config)
+            seen.add(tuple("program" in entry for entry in ours))
+            *of_leases, paused, resumed = ["reason" in entry for entry in ours if "at" in entry and "resource" in entry]
+            reasons.add(tuple(of_leases))
+            assert paused and resumed
+    assert len(seen) >= 10 and len(reasons) >= 4  # ways to see some of them
 
 
 @needs_root
