@@ -108,6 +108,8 @@ answer_taker past_take; /* of a struct past, {0} or .only at first */
 bool past_add(struct past *past, const char *line);
 void past_lease_deinit(struct past_lease *lease);
 
+/* Takes over who has answered. */
+void past_add_source(struct past *past, const struct past_source *source);
 /* Whether who answered is this host (NULL), or that database. */
 bool past_has(const struct past *past, const char *database);
 
