@@ -50,6 +50,6 @@ bool viewer_sees_ended(const struct viewer *viewer, struct core *core,
 bool did_resource(const struct did *did, size_t i, char name[static NAME_BYTES + 1]);
 /* Whether it was done to a lease: then its reason shows as the lease does, once that is over. */
 bool did_is_of_lease(const struct did *did);
-/* Whether the reason of what an operator did shows: to everybody, as in `status`, unless it was done
- * to a lease. */
+/* Whether the reason of what an operator did shows: to everybody, as in `status`, unless that was
+ * done to a lease. */
 bool viewer_sees_did(const struct viewer *viewer, struct core *core, const struct did *did);
