@@ -147,23 +147,27 @@ static bool ask_berthd(struct inquiry *inquiry)
     return is_read;
 }
 
-static const char *ask_history(struct inquiry *inquiry, const struct endpoint *keeper)
+/* `database` NULL: for this host's. */
+static const char *ask_history(struct inquiry *inquiry, const char *database, struct past *past)
 {
-    set_request(inquiry, is_of_another_host(&inquiry->choice));
+    const struct past_choice *choice = &inquiry->choice;
+    set_request(inquiry, database ? choice->host != NULL : is_of_another_host(choice));
     struct ctl_request request = inquiry->call->request;
-    request.failed = inquiry->choice.failed;
+    request.failed = choice->failed;
     request.word = inquiry->wants_figures ? "stats" : request.word;
-    return ask_keeper(inquiry, keeper, &request, &inquiry->past);
+    request.database = database;
+    return ask_keeper(inquiry, &inquiry->keeper, &request, past);
 }
 
 /* *is_upp: berthd can be asked for the rest. */
 static bool ask_host(struct inquiry *inquiry, bool *is_upp)
 {
     struct call *call = inquiry->call;
-    struct endpoint keeper;
-    bool is_up = find_keeper(call, &keeper), is_asked = keeper.path[0] && !is_elsewhere(inquiry);
-    const char *why = is_asked ? ask_history(inquiry, &keeper) : NULL;
+    struct endpoint *keeper = &inquiry->keeper;
+    bool is_up = find_keeper(call, keeper), is_asked = keeper->path[0] && !is_elsewhere(inquiry);
+    const char *why = is_asked ? ask_history(inquiry, NULL, &inquiry->past) : NULL;
     *is_upp = is_up;
+    keeper->path[0] = why ? '\0' : keeper->path[0]; /* who does not answer is not asked again */
     if (is_asked && !why) {
         if (call->has_closed) {
             message("berthd cannot be reached: this is from berth-history alone, without what is "
@@ -197,20 +201,42 @@ static bool ask_status(struct inquiry *inquiry)
 
 /* ---- the databases ---- */
 
-/* Without its answer, the host's is still one: a note says so, perhaps after a message. */
-static void ask_database(struct inquiry *inquiry, const char *database)
+/* Berth-history, if it copies that one. */
+static bool ask_copy(struct inquiry *inquiry, const char *database, struct past *past)
+{
+    if (!inquiry->keeper.path[0] || ask_history(inquiry, database, past)) {
+        return false;
+    }
+    if (past_has(past, database)) {
+        return true;
+    }
+    past_deinit(past);
+    return false;
+}
+
+static bool ask_database_itself(struct inquiry *inquiry, const char *database, struct past *past)
 {
     struct call *call = inquiry->call;
-    struct past past = {.only = &inquiry->choice};
+    *past = (struct past){.only = &inquiry->choice};
     set_request(inquiry, inquiry->choice.failed || inquiry->choice.host);
     call->request.database = database;
     call->code = CODE_NONE;
     call->is_silent = call->is_patient = true;
-    bool is_read = call_take(call, past_take, &past);
+    bool is_read = call_take(call, past_take, past);
     call->is_silent = call->is_patient = false;
     if (is_read) {
-        char **name = &past.sources[0].database;
+        char **name = &past->sources[0].database;
         *name = *name ? *name : memory_string(database);
+    }
+    return is_read;
+}
+
+/* Without its answer, the host's is still one: a note says so, perhaps after a message. */
+static void ask_database(struct inquiry *inquiry, const char *database)
+{
+    struct call *call = inquiry->call;
+    struct past past = {0};
+    if (ask_copy(inquiry, database, &past) || ask_database_itself(inquiry, database, &past)) {
         past_merge(&inquiry->past, &past, inquiry->choice.this_host);
     } else {
         if (call->refusal.length == 0) {

@@ -9,6 +9,7 @@ struct inquiry {
     struct call *call;
     struct past_choice choice;
     bool wants_figures; /* rather than leases, if somebody has them: `stats` */
+    struct endpoint keeper; /* of berth-history; its path is "" if it is not to be asked */
     /* The answers: */
     struct past past; /* of this host, and of the databases of what is asked for */
     struct status status; /* of the same names: what goes on; nothing if they are not known */

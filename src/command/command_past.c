@@ -82,7 +82,7 @@ void past_history(struct call *call)
     const char *wrong = take_filter(call, database, &filter);
     if (wrong) {
         call_refuse(call, CODE_BAD_VALUE, wrong);
-    } else if (call_check_asked_names(call)) {
+    } else if ((!filter.after[0] || call_keeps_history(call)) && call_check_asked_names(call)) {
         asked_names_init(&filter.asked, request->arguments, request->n_arguments);
         past_begin(call, database, &filter);
     }

@@ -160,7 +160,7 @@ static void past_add_head(
 }
 
 static void past_add_gap(struct past_question *question, struct text *out,
-    const struct fleet_missed *missed, const struct answer_moment *moment)
+    const struct fleet_missed *missed, const char *stream_id, const struct answer_moment *moment)
 {
     text_add(out, "gap");
     add_wall_key(out, "from", question, missed->from, moment);
@@ -169,6 +169,7 @@ static void past_add_gap(struct past_question *question, struct text *out,
     if (missed->n > 0) {
         text_add_number_key(out, "n", missed->n);
     }
+    text_add_key(out, "id", stream_id);
     text_add(out, "\n");
 }
 
@@ -191,8 +192,9 @@ static void tell_row(struct past_question *question, const struct fleet_row *row
     struct fleet_missed missed;
     struct fleet_ended ended;
     struct core *core = question->server->core;
+    bool is_copied = question->filter.after[0];
     if (fleet_missed_read(&missed, row)) {
-        past_add_gap(question, out, &missed, moment);
+        past_add_gap(question, out, &missed, is_copied ? fleet_missed_id(row) : NULL, moment);
         return;
     } else if (!fleet_ended_read(&ended, row, &question->page, core)) {
         return;
@@ -205,10 +207,11 @@ static void tell_row(struct past_question *question, const struct fleet_row *row
             .database = fleet_name_of(&question->server->databases, question->database),
             .key = is_ours ? NULL : ended.key,
             .host = is_ours ? NULL : ended.host,
-            .stream_id = question->filter.after[0] ? ended.stream_id : NULL,
+            .stream_id = is_copied ? ended.stream_id : NULL,
         };
         ended_line_write(out, &line, wall_milliseconds(ended.entry.ended_at, moment),
-            viewer_sees_ended(moment->viewer, core, &ended.lease, ended.entry.hiding));
+            is_copied ||
+                viewer_sees_ended(moment->viewer, core, &ended.lease, ended.entry.hiding));
         question->told_until = ended.entry.ended_at;
     }
     fleet_ended_deinit(&ended);
@@ -244,7 +247,7 @@ static bool past_make_piece(
     } else if (question->page.n_missed > 0) {
         const struct fleet_missed missed = {
             question->page.n_missed, question->page.missed_since, question->page.now};
-        past_add_gap(question, out, &missed, moment);
+        past_add_gap(question, out, &missed, NULL, moment);
     }
     text_add(out, "end\n");
     text_add_bytes(out, question->events.bytes, question->events.length);

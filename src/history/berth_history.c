@@ -37,6 +37,7 @@ struct keeper {
     struct days days;
     struct drain drain;
     struct berthd_link link;
+    struct copies copies;
     struct visitors visitors;
     uv_timer_t timer;
     uv_signal_t on_term, on_int;
@@ -52,10 +53,12 @@ static void on_timer(uv_timer_t *timer)
     uint64_t before = keeper->days.committed.serial;
     berthd_link_look(&keeper->link, now);
     enum drain_result result = drain_step(&keeper->drain);
-    bool is_soon = keeper->days.committed.serial != before || !keeper->link.has_answered;
+    bool is_soon = copies_look(&keeper->copies, now) ||
+        keeper->days.committed.serial != before || !keeper->link.has_answered;
     if (now >= keeper->tend_at) {
         keeper->tend_at = now + TEND_SECONDS * NANOSECONDS_PER_SECOND;
         days_tend(&keeper->days, (int64_t)milliseconds(clock_wall_now()));
+        copies_tend(&keeper->copies, (int64_t)milliseconds(clock_wall_now()));
     }
     visitors_look(&keeper->visitors, now);
     if (manager_watchdog() > 0) {
@@ -92,6 +95,7 @@ static void begin(struct keeper *keeper, const struct endpoint *endpoint, int fd
         .days = &keeper->days,
         .drain = &keeper->drain,
         .link = &keeper->link,
+        .copies = &keeper->copies,
         .view_group = viewers ? viewers->gr_gid : (gid_t)-1};
     visitors_begin(&keeper->visitors, fd);
     on_timer(&keeper->timer);
@@ -127,6 +131,7 @@ static void end(struct keeper *keeper)
     uv_loop_close(&keeper->loop);
     berthd_link_deinit(&keeper->link);
     drain_deinit(&keeper->drain);
+    copies_end(&keeper->copies);
 }
 
 /* ---- the file ---- */
@@ -134,6 +139,7 @@ static void end(struct keeper *keeper)
 struct history_conf {
     nanoseconds keep;
     uint64_t size;
+    bool databases;
 };
 
 static const char *set_keep(void *member, char *argument)
@@ -152,9 +158,17 @@ static const char *set_size(void *member, char *argument)
         : "expected a number of bytes from 1M to 1024G, such as 512M";
 }
 
+static const char *set_databases(void *member, char *argument)
+{
+    bool *databases = member;
+    *databases = strcmp(argument, "yes") == 0;
+    return *databases || strcmp(argument, "no") == 0 ? NULL : "expected yes or no";
+}
+
 static const struct conf_row keys[] = {
     {"keep", set_keep, offsetof(struct history_conf, keep)},
     {"size", set_size, offsetof(struct history_conf, size)},
+    {"databases", set_databases, offsetof(struct history_conf, databases)},
     {0},
 };
 
@@ -231,6 +245,9 @@ static int serve(const struct history_options *options, const struct history_con
     mkdir(state, 0700); /* of a user's own; else it is there */
     bool serves = listen_at(&listener, options->listen ? options->listen : at) &&
         days_open(&keeper.days, directory, conf->keep, conf->size);
+    if (serves && conf->databases) {
+        copies_begin(&keeper.copies, &endpoint, directory, conf->keep, conf->size);
+    }
     if (serves) {
         begin(&keeper, &endpoint, listener.fd);
         say_ready(&keeper, listener.path, options->common.ready_fd);

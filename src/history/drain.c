@@ -43,10 +43,7 @@ static bool add_row(
     int64_t at = wall_of(entry->ended_at), held = (int64_t)ended_held(&ended);
     drain->line.length = drain->claims.length = 0;
     text_add(&drain->claims, "");
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct saved_claim *claim = &lease->claims[i];
-        text_add_format(&drain->claims, "%s%s %u", i > 0 ? "," : "", claim->name, claim->count);
-    }
+    ended_claims(&drain->claims, lease);
     ended_line_write(&drain->line, &ended, (uint64_t)at, true);
     const struct day_row row = {
         .kind = ROW_ENDED,

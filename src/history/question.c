@@ -37,6 +37,13 @@ void question_begin(struct question *question, struct days *days)
     question->at = question->found = question->end;
 }
 
+/* LEASE, or SESSION/LEASE of what a database has. */
+static bool take_lease(const char *text, uint64_t *leasep)
+{
+    const char *slash = text ? strchr(text, '/') : NULL;
+    return !text || lease_id_parse(slash ? slash + 1 : text, leasep);
+}
+
 struct question *question_new(const struct request *request, bool wants_figures, uint32_t uid,
     int64_t now, const char **wrongp)
 {
@@ -47,9 +54,8 @@ struct question *question_new(const struct request *request, bool wants_figures,
         : !take_number(keys[KEY_INDEX_until], INT64_MAX, &until)     ? "until"
         : !take_number(user, UINT32_MAX, &of_user)                   ? "user"
         : !take_number(keys[KEY_INDEX_limit], UINT32_MAX, &limit)    ? "limit"
-        : lease && !lease_id_parse(lease, &of_lease)                 ? "lease"
+        : !take_lease(lease, &of_lease)                              ? "lease"
         : !take_number(keys[KEY_INDEX_failed], 1, &failed)           ? "failed"
-        : keys[KEY_INDEX_database]                                   ? "database"
         : keys[KEY_INDEX_after]                                      ? "after"
         : limit > 0 && wants_figures                                 ? "limit"
                                                                      : NULL;
@@ -70,6 +76,7 @@ struct question *question_new(const struct request *request, bool wants_figures,
         .wants_figures = wants_figures,
         .names = memory_resize(NULL, request->n_arguments + 1, sizeof(char *)),
         .uid = uid,
+        .key = lease ? memory_string(lease) : NULL,
         .stage = limit > 0 ? QUESTION_BACK : QUESTION_HEAD,
         .step = ROWS_AT_ONCE,
     };
@@ -87,6 +94,7 @@ void question_free(struct question *question)
     }
     if (question) {
         free(question->names);
+        free(question->key);
         sums_deinit(&question->sums);
     }
     free(question);
@@ -196,11 +204,23 @@ static void count_row(struct question *question, const struct day_row *row)
     }
 }
 
+/* Several hosts may have leases of one number. */
+static bool is_its_lease(const struct question *question, const struct day_row *row)
+{
+    const char *key = row->line + strcspn(row->line, " ");
+    size_t n = question->key ? strlen(question->key) : 0;
+    return !question->key || row->kind != ROW_ENDED ||
+        (strncmp(key + 1, question->key, n) == 0 && key[1 + n] == ' ');
+}
+
 static void add_line(struct question *question, struct day_file *file, const struct sight *sight,
     struct day_row *row, struct text *out)
 {
     if (!day_line(file, row)) {
         question->n_lost++;
+        return;
+    }
+    if (!is_its_lease(question, row)) {
         return;
     }
     add_gap_of_lost(question, row->ended, out);
@@ -316,7 +336,9 @@ static void add_head(struct question *question, struct days *days, struct text *
         text_add_number_key(out, "since", (uint64_t)since);
     }
     text_add(out, question->n_found > question->limit ? " more=1" : "");
-    text_add(out, " whose=host\n");
+    text_add_key(out, "whose", question->database ? "database" : "host");
+    text_add_key(out, "database", question->database);
+    text_add(out, "\n");
     if (question->limit > 0) {
         question->at = question->found;
     } else {
@@ -326,6 +348,16 @@ static void add_head(struct question *question, struct days *days, struct text *
     question->n_lost = 0;
     question->step = ROWS_AT_ONCE;
     question->stage = QUESTION_FORTH;
+}
+
+static void add_cut(const struct question *question, struct text *out)
+{
+    struct text line = TEXT_INIT;
+    int64_t now = (int64_t)milliseconds(clock_wall_now());
+    gap_row(&line, question->cut_at, now, "down", 0);
+    text_add(out, line.bytes);
+    text_add(out, "\n");
+    text_deinit(&line);
 }
 
 bool question_go_on(struct question *question, struct days *days, const struct sight *sight,
@@ -341,6 +373,9 @@ bool question_go_on(struct question *question, struct days *days, const struct s
     if (question->stage == QUESTION_BACK) {
         question->stage = QUESTION_HEAD;
         return true;
+    }
+    if (question->stage != QUESTION_FIGURES && question->cut_at > 0) {
+        add_cut(question, out);
     }
     question->stage = QUESTION_FIGURES;
     do {

@@ -22,6 +22,9 @@ struct question {
     char **names; /* of the filter; owned */
     bool wants_figures;
     uint32_t uid; /* who asks */
+    char *key; /* of .filter.lease, as it was asked for; owned; or NULL */
+    const char *database; /* whose the days are; NULL: this host's */
+    int64_t cut_at; /* from when on they may lack something; 0: they do not */
 
     enum question_stage stage;
     struct day_place at; /* all before it (QUESTION_BACK: behind it) has been looked at */

@@ -33,6 +33,7 @@ struct visitor {
     struct text out; /* being written */
     bool is_writing, has_ended; /* no more requests come */
     struct question *question; /* that is being answered */
+    struct copy *copy; /* from which it is; NULL: from what ended here */
     bool is_draining; /* before it is */
     struct sight sight;
     nanoseconds sight_at, active_at;
@@ -112,7 +113,12 @@ static void look_at_rights(struct visitor *visitor, nanoseconds now)
 static void begin_question(
     struct visitor *visitor, const struct request *request, bool wants_figures)
 {
-    const char *wrong;
+    const char *wrong, *database = request->keys[KEY_INDEX_database];
+    visitor->copy = database ? copies_find(visitor->visitors->copies, database) : NULL;
+    if (database && (!visitor->copy || visitor->copy->days.n == 0)) {
+        answer_error_saying(&visitor->out, CODE_UNKNOWN, "that database is not copied");
+        return;
+    }
     visitor->question = question_new(request, wants_figures, visitor->uid,
         (int64_t)milliseconds(clock_wall_now()), &wrong);
     if (!visitor->question) {
@@ -122,20 +128,42 @@ static void begin_question(
     visitor->active_at = clock_now();
 }
 
+static struct days *days_asked(const struct visitor *visitor)
+{
+    return visitor->copy ? &visitor->copy->days : visitor->visitors->days;
+}
+
 /* What has just ended is to be in the answer; while much ends, or berthd is slow, what there is
  * time for. */
 static void drain_first(struct visitor *visitor, nanoseconds now)
 {
     struct visitors *visitors = visitor->visitors;
     bool has_more =
-        berthd_link_await_ring(visitors->link) || drain_step(visitors->drain) == DRAIN_MORE;
+        visitor->copy ? copies_await(visitors->copies, visitor->copy, visitor->active_at)
+                      : berthd_link_await_ring(visitors->link) ||
+            drain_step(visitors->drain) == DRAIN_MORE;
     visitor->is_draining = has_more && now < visitor->active_at + DRAIN_FOR;
     if (!visitor->is_draining && !visitor->question->wants_figures) {
         look_at_rights(visitor, now);
     }
     if (!visitor->is_draining) {
-        question_begin(visitor->question, visitors->days);
+        question_begin(visitor->question, days_asked(visitor));
+        visitor->question->database = visitor->copy ? visitor->copy->name : NULL;
+        visitor->question->cut_at =
+            visitor->copy ? copy_cut(visitor->copy, visitor->active_at) : 0;
     }
+}
+
+static void say_hello(struct visitor *visitor)
+{
+    const struct copies *copies = visitor->visitors->copies;
+    text_add_format(&visitor->out, "ok proto=%d version=%s pid=%d", PROTOCOL_VERSION,
+        PACKAGE_VERSION, (int)getpid());
+    for (size_t i = 0; i < copies->n; i++) {
+        text_add(&visitor->out, i > 0 ? "," : " databases=");
+        text_add_encoded(&visitor->out, copies->list[i]->name);
+    }
+    text_add(&visitor->out, "\n");
 }
 
 static void take_line(struct visitor *visitor, char *line, size_t length)
@@ -158,8 +186,7 @@ static void take_line(struct visitor *visitor, char *line, size_t length)
     } else if (request.command == COMMAND_history) {
         begin_question(visitor, &request, wants_figures);
     } else if (request.command == COMMAND_hello) {
-        text_add_format(&visitor->out, "ok proto=%d version=%s pid=%d\n", PROTOCOL_VERSION,
-            PACKAGE_VERSION, (int)getpid());
+        say_hello(visitor);
     } else if (request.command == COMMAND_ping) {
         text_add(&visitor->out, "ok\n");
     } else {
@@ -238,7 +265,7 @@ static void answer_some(struct visitor *visitor)
          now = clock_now()) {
         if (visitor->is_draining) {
             drain_first(visitor, now);
-        } else if (!question_go_on(visitor->question, visitor->visitors->days, &visitor->sight,
+        } else if (!question_go_on(visitor->question, days_asked(visitor), &visitor->sight,
                        &visitor->out, ENOUGH_BYTES)) {
             question_free(visitor->question);
             visitor->question = NULL;

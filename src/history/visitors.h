@@ -4,6 +4,7 @@
 #pragma once
 
 #include "history/berthd_link.h"
+#include "history/copies.h"
 #include "history/question.h"
 
 #include <uv.h>
@@ -17,6 +18,7 @@ struct visitors {
     struct days *days;
     struct drain *drain;
     struct berthd_link *link;
+    struct copies *copies;
     gid_t view_group; /* whose members may see all when berthd is down; -1: there is none */
     bool viewers_see_all; /* they do: berthd has said so last */
     uv_poll_t listening;

@@ -132,6 +132,24 @@ static void add_details(struct text *out, size_t start, const struct ended_lease
     add_if_it_fits(out, start, "args", ended->entry->origin.args);
 }
 
+void ended_claims(struct text *out, const struct saved_lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct saved_claim *claim = &lease->claims[i];
+        text_add_format(out, "%s%s %u", i > 0 ? "," : "", claim->name, claim->count);
+    }
+}
+
+static void add_for_copies(struct text *out, size_t start, const struct ended_lease *ended)
+{
+    struct text claims = TEXT_INIT;
+    ended_claims(&claims, ended->lease);
+    text_add_key(out, "id", ended->stream_id);
+    text_add_number_key(out, "hiding", ended->entry->hiding);
+    add_if_it_fits(out, start, "claims", claims.bytes);
+    text_deinit(&claims);
+}
+
 void ended_line_write(
     struct text *out, const struct ended_lease *ended, uint64_t ended_at, bool with_details)
 {
@@ -150,13 +168,15 @@ void ended_line_write(
     text_add_number_key(out, "pid", (uint64_t)lease->pid);
     text_add_key(out, "database", ended->database);
     text_add_key(out, "host", ended->host);
-    text_add_key(out, "id", ended->stream_id);
     ended_line_add_number(out, "login", entry->origin.has_login, entry->origin.login);
     ended_line_add_number(out, "by", entry->by.is_known, entry->by.uid);
     ended_line_add_number(out, "by_login", entry->by.has_login, entry->by.login);
     ended_line_add_number(out, "exit", entry->status == HISTORY_EXITED, entry->number);
     ended_line_add_number(out, "signal", entry->status == HISTORY_SIGNALLED, entry->number);
     text_add_key(out, "unseen", entry->was_unseen ? "1" : NULL);
+    if (ended->stream_id) {
+        add_for_copies(out, start, ended);
+    }
     if (with_details) {
         add_details(out, start, ended);
     }

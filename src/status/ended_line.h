@@ -12,7 +12,7 @@ struct ended_lease {
     const struct saved_lease *lease; /* as it was last written down */
     const char *database; /* its name; NULL: host scope */
     const char *key, *host; /* of another host's: SESSION/LEASE, and its name; else NULL */
-    const char *stream_id; /* to be shown; or NULL */
+    const char *stream_id; /* for who copies it, with what it needs besides */
 };
 
 /* Appends the line, LF included; it is below LINE_BYTES. `ended_at`: milliseconds since 1970. The
@@ -35,6 +35,9 @@ uint64_t ended_waited(const struct ended_lease *ended);
 /* Appends NAME:UNITS of what it held, NAME=COUNT of what it waited for; a list that is too long for
  * a line ends in "...". */
 void ended_units(struct text *out, const struct saved_lease *lease);
+
+/* Appends "NAME COUNT,NAME COUNT": how much it held, or waited for. */
+void ended_claims(struct text *out, const struct saved_lease *lease);
 
 /* Milliseconds since 1970 at that instant, as the clock is set now. */
 uint64_t wall_milliseconds(nanoseconds instant, const struct answer_moment *moment);

@@ -64,6 +64,11 @@ bool fleet_missed_read(struct fleet_missed *missed, const struct fleet_row *row)
         number_parse(fleet_field(row, MISSED_FROM), MAX_MS, &missed->from);
 }
 
+const char *fleet_missed_id(const struct fleet_row *row)
+{
+    return fleet_field(row, MISSED_ID);
+}
+
 /* ---- an entry ---- */
 
 enum past_field {

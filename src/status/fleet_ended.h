@@ -32,6 +32,7 @@ struct fleet_missed {
 };
 
 bool fleet_missed_read(struct fleet_missed *missed, const struct fleet_row *row);
+const char *fleet_missed_id(const struct fleet_row *row); /* in the stream */
 
 /* A lease or wait that is over: what its line needs. */
 struct fleet_ended {

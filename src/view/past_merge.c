@@ -150,6 +150,7 @@ void past_merge(struct past *into, struct past *from, const char *this_host)
         past_add_source(into, source);
     }
     from->n_sources = 0;
+    sums_merge(&into->sums, &from->sums);
     drop_repeats(into, from, this_host);
     merge_leases(into, from);
     merge_others(into, from);

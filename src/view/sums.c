@@ -110,6 +110,17 @@ void sums_forget(struct sums *sums, const char *database)
     forget_rows(sums, database);
 }
 
+void sums_merge(struct sums *into, const struct sums *from)
+{
+    const struct sums_row **rows;
+    size_t n = sums_list(from, &rows);
+    for (size_t i = 0; i < n; i++) {
+        struct sums_row *row = find_row(into, rows[i]->name, rows[i]->database, rows[i]->uid);
+        figures_merge(&row->figures, &rows[i]->figures);
+    }
+    free(rows);
+}
+
 void sums_deinit(struct sums *sums)
 {
     forget_rows(sums, NULL);

@@ -70,6 +70,8 @@ void figures_deinit(struct figures *figures);
 
 /* Drops what has been counted of that database. */
 void sums_forget(struct sums *sums, const char *database);
+/* Adds what another has counted. */
+void sums_merge(struct sums *into, const struct sums *from);
 
 /* Lists the rows, by name, then by uid; the caller frees the list. Returns how many. */
 size_t sums_list(const struct sums *sums, const struct sums_row ***listp);

@@ -122,7 +122,9 @@ static void on_berthd_told(void *context, const char *why)
 static void on_history_told(void *context, const char *why)
 {
     struct past_teller *teller = context;
-    teller->is_berth_history = teller_hears(teller, why, teller->history_why);
+    bool is_other = !why && teller->past.begun && !past_has(&teller->past, teller->database);
+    const char *wrong = is_other ? "it tells of something else" : why;
+    teller->is_berth_history = teller_hears(teller, wrong, teller->history_why);
     if (teller->is_berth_history) {
         teller_ends(teller);
         return;
@@ -161,7 +163,8 @@ static bool begin_talk(struct past_teller *teller, const struct endpoint *endpoi
     void (*end)(void *context, const char *why))
 {
     const struct request_callbacks talker = {past_teller_take, teller, end, teller};
-    uint64_t limit = teller->database ? PAST_DATABASE_LIMIT_MS : PAST_LIMIT_MS;
+    bool is_redis_asked = teller->database && end == on_berthd_told;
+    uint64_t limit = is_redis_asked ? PAST_DATABASE_LIMIT_MS : PAST_LIMIT_MS;
     struct text line = TEXT_INIT;
     print_request(teller, &line);
     teller->talk = berthd_request_begin(
@@ -254,7 +257,7 @@ void past_ask_begin(struct past_ask *ask, struct past_asker *asker,
     }
     ask_host(&ask->tellers[0]);
     for (size_t i = 1; i < ask->n_tellers; i++) {
-        ask_berthd(&ask->tellers[i]);
+        ask_history(&ask->tellers[i]); /* if it copies that one */
     }
     teller_ends(&ask->tellers[0]); /* all have begun */
 }
