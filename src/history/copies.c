@@ -99,7 +99,7 @@ static void cut_keys(char *line)
 }
 
 /* As drain.c notes it of what ended here. */
-static bool has_failed_words(char *const words[], size_t n, const char *how)
+static bool has_failed(char *const words[], size_t n, const char *how)
 {
     const char *status = words_find(words, n, "exit");
     return strcmp(how, "released") != 0 || words_find(words, n, "by") || !status ||
@@ -127,7 +127,7 @@ static bool add_ended(
         .uid = (uint32_t)number_of(words, n, "uid"),
         .hiding = said ? (uint16_t)number_of(words, n, "hiding") : UINT16_MAX,
         .how = how,
-        .has_failed = has_failed_words(words, n, how),
+        .has_failed = has_failed(words, n, how),
         .claims = claims,
         .host = words_find(words, n, "host"),
         .database = words_find(words, n, "database"),
