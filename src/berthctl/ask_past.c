@@ -148,13 +148,14 @@ static bool ask_berthd(struct inquiry *inquiry)
 }
 
 /* `database` NULL: for this host's. */
-static const char *ask_history(struct inquiry *inquiry, const char *database, struct past *past)
+static const char *ask_history(
+    struct inquiry *inquiry, const char *database, bool wants_figures, struct past *past)
 {
     const struct past_choice *choice = &inquiry->choice;
     set_request(inquiry, database ? choice->host != NULL : is_of_another_host(choice));
     struct ctl_request request = inquiry->call->request;
     request.failed = choice->failed;
-    request.word = inquiry->wants_figures ? "stats" : request.word;
+    request.word = wants_figures ? "stats" : request.word;
     request.database = database;
     return ask_keeper(inquiry, &inquiry->keeper, &request, past);
 }
@@ -165,7 +166,10 @@ static bool ask_host(struct inquiry *inquiry, bool *is_upp)
     struct call *call = inquiry->call;
     struct endpoint *keeper = &inquiry->keeper;
     bool is_up = find_keeper(call, keeper), is_asked = keeper->path[0] && !is_elsewhere(inquiry);
-    const char *why = is_asked ? ask_history(inquiry, NULL, &inquiry->past) : NULL;
+    const char *why = NULL;
+    if (is_asked) {
+        why = ask_history(inquiry, NULL, inquiry->wants_figures, &inquiry->past);
+    }
     *is_upp = is_up;
     keeper->path[0] = why ? '\0' : keeper->path[0]; /* who does not answer is not asked again */
     if (is_asked && !why) {
@@ -204,8 +208,15 @@ static bool ask_status(struct inquiry *inquiry)
 /* Berth-history, if it copies that one. */
 static bool ask_copy(struct inquiry *inquiry, const char *database, struct past *past)
 {
-    if (!inquiry->keeper.path[0] || ask_history(inquiry, database, past)) {
+    bool wants_figures = inquiry->wants_figures;
+    if (!inquiry->keeper.path[0] || ask_history(inquiry, database, wants_figures, past)) {
         return false;
+    }
+    if (past->sums.rows.n > 0 && !past_knows_as_long(&inquiry->past, &past->sources[0])) {
+        past_deinit(past); /* this host's, which it knows for longer, are among the figures */
+        if (ask_history(inquiry, database, false, past)) {
+            return false;
+        }
     }
     if (past_has(past, database)) {
         return true;

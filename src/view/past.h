@@ -113,6 +113,9 @@ void past_add_source(struct past *past, const struct past_source *source);
 /* Whether who answered is this host (NULL), or that database. */
 bool past_has(const struct past *past, const char *database);
 
+/* Whether it tells of all the time that `into`, which has answered for this host, tells of. */
+bool past_knows_as_long(const struct past *into, const struct past_source *source);
+
 /* Moves what `from` has into `into`, which has answered for this host, by time. What both have is
  * there once: of this host's leases of that database either what `into` has counted of them goes,
  * or what `from` has, which may know them for a shorter time. `this_host`: its name, or NULL. */

@@ -114,8 +114,7 @@ static void merge_others(struct past *into, struct past *from)
     from->n_gaps = from->n_actions = 0;
 }
 
-/* Whether it tells of all the time that this host has told of. */
-static bool knows_as_long(const struct past *into, const struct past_source *source)
+bool past_knows_as_long(const struct past *into, const struct past_source *source)
 {
     const struct optional *asked = into->only ? &into->only->since : NULL;
     uint64_t since = into->sources[0].since.number;
@@ -142,7 +141,7 @@ void past_merge(struct past *into, struct past *from, const char *this_host)
     bool has_figures = into->sums.rows.n > 0;
     for (size_t i = 0; i < from->n_sources; i++) {
         const struct past_source *source = &from->sources[i];
-        if (source->database && has_figures && knows_as_long(into, source)) {
+        if (source->database && has_figures && past_knows_as_long(into, source)) {
             sums_forget(&into->sums, source->database);
         } else if (source->database && has_figures) {
             drop_own(from, this_host); /* they are in the figures, which know more of them */

@@ -13,6 +13,7 @@ from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  #
 from fleet_ops_help import client_of, gets, gets_in_time, up
 from keeper_help import Keeper, Past, needs_history, wall_now
 from lines import Client, until
+from test_incident import named
 from web_help import Web, needs_web
 
 pytestmark = [needs_redis, needs_history]
@@ -40,7 +41,9 @@ def kept(redis_server, hosts):  # noqa: F811
     made = []
 
     def make(**options):
-        pair = up(redis_server, *hosts(RESOURCES, 2, OWN + redis_section(redis_server.url, **options)))
+        pair = hosts(RESOURCES, 2, OWN + redis_section(redis_server.url, **options))
+        named(pair[1], "beta")
+        up(redis_server, *pair)
         made.append(Keeper(pair[0].directory, "databases = yes\n"))
         return (*pair, made[0])
 
@@ -172,6 +175,20 @@ def test_what_is_hidden_stays_hidden(kept):
 
 def as_user(place, uid):
     return connect_as(place, uid) if uid else Client(place.socket)
+
+
+def test_figures_of_a_fleet(kept):
+    """Those of a database that has been copied for as long as is asked for, and of one that has not."""
+    a, b, keeper = kept()
+    copied(keeper, used(b))
+    copied(keeper, used(a))
+    for since in [], ["--since", "1s"]:
+        lease = used(b)
+        copied(keeper, lease)
+        n = len(keeper.past(ASKED).leases)
+        done = a.berthctl("stats", "etl", "--json", *since)
+        one, = json.loads(done.stdout)["resources"]
+        assert one["leases"] == n if not since else 1 <= one["leases"] <= n, done.stderr
 
 
 @needs_web
