@@ -15,7 +15,7 @@ end
 
 -- After the key. Redis 8.0 judges no command that has too few or too many.
 local ones = {'1', '1', '1'}
-local function number_of_arguments(name)
+local function n_arguments(name)
     local n = 0
     while n < #ones and not pcall(redis.acl_check_cmd, name, ARGV[1], unpack(ones, 1, n)) do
         n = n + 1
@@ -29,7 +29,7 @@ need('+xrevrange', 'XREVRANGE', ARGV[1], '+', '-')
 local of_history = table.concat(lacking, ' ')
 lacking = {}
 for _, name in ipairs(names) do
-    local n = number_of_arguments(name)
+    local n = n_arguments(name)
     need('+' .. string.lower(name), name, ARGV[1], unpack(ones, 1, n))
 end
 if #lacking == #names then
