@@ -19,26 +19,28 @@ bool pattern_is_valid(const char *pattern)
     return n_stars >= 1 && n_stars <= MAX_STARS;
 }
 
-/* If what follows a star does not match, the star takes one byte more. Only the last star need do
- * so, as those before it have left as much as they could. */
+/* Each star takes as little as it can, which leaves the most to those behind it; the last one takes
+ * all but the end. What follows a star is looked for as a whole: byte by byte, it would take long. */
 bool pattern_matches(const char *pattern, const char *name)
 {
-    const char *behind_star = NULL, *taken = NULL;
-    while (*name != '\0') {
-        if (*pattern == '*') {
-            behind_star = ++pattern;
-            taken = name;
-        } else if (*pattern == *name) {
-            pattern++;
-            name++;
-        } else if (behind_star && *taken != '/') {
-            pattern = behind_star;
-            name = ++taken;
-        } else {
+    size_t n = strcspn(pattern, "*");
+    if (strncmp(pattern, name, n) != 0) {
+        return false;
+    }
+    while (pattern[n] == '*') {
+        name += n;
+        pattern += n + 1;
+        n = strcspn(pattern, "*");
+        size_t reach = strcspn(name, "/"), length = strlen(name);
+        if (pattern[n] == '\0') {
+            return n <= length && length - n <= reach && strcmp(name + length - n, pattern) == 0;
+        }
+        name = memmem(name, reach + n < length ? reach + n : length, pattern, n);
+        if (!name) {
             return false;
         }
     }
-    return pattern[strspn(pattern, "*")] == '\0';
+    return name[n] == '\0';
 }
 
 bool patterns_match(char *const patterns[], size_t n, const char *name)
