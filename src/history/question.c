@@ -9,12 +9,18 @@
 #include <string.h>
 
 enum {
-    ROWS_AT_ONCE = 8192, /* looked at in a piece */
+    ROWS_AT_ONCE = 8192, /* looked at in a piece: a few milliseconds */
+    NAMED_ROWS_AT_ONCE = 64, /* where names are compared, which may be many and long */
     MAX_LOST = 1000, /* rows that cannot be read: then the rest of the day is given up */
     MAX_SUMS = 4096, /* resources and users: then instances are counted as their template's */
 };
 
 /* ---- what is asked ---- */
+
+static int64_t rows_at_once(const struct question *question)
+{
+    return question->filter.n_names > 0 ? NAMED_ROWS_AT_ONCE : ROWS_AT_ONCE;
+}
 
 /* A missing one stays as it is. */
 static bool take_number(const char *text, uint64_t max, uint64_t *numberp)
@@ -78,8 +84,8 @@ struct question *question_new(const struct request *request, bool wants_figures,
         .uid = uid,
         .key = lease ? memory_string(lease) : NULL,
         .stage = limit > 0 ? QUESTION_BACK : QUESTION_HEAD,
-        .step = ROWS_AT_ONCE,
     };
+    question->step = rows_at_once(question);
     for (size_t i = 0; i < request->n_arguments; i++) {
         question->names[i] = memory_string(request->arguments[i]);
     }
@@ -314,7 +320,7 @@ static bool step(struct question *question, struct days *days, const struct sigh
     day_end_scan(file);
     bool is_lost = result != DAY_DONE && question->step == 1;
     question->n_lost += is_lost;
-    question->step = result == DAY_DONE ? ROWS_AT_ONCE : 1;
+    question->step = result == DAY_DONE ? rows_at_once(question) : 1;
     question->at.number = is_lost || (result == DAY_DONE && !has_row) ? far : at;
     if (is_back && is_lost) {
         note_lost(question);
@@ -346,7 +352,7 @@ static void add_head(struct question *question, struct days *days, struct text *
         question->at.number = 0;
     }
     question->n_lost = 0;
-    question->step = ROWS_AT_ONCE;
+    question->step = rows_at_once(question);
     question->stage = QUESTION_FORTH;
 }
 

@@ -304,7 +304,8 @@ void visitors_look(struct visitors *visitors, nanoseconds now)
 {
     for (size_t i = 0; i < MAX_VISITORS; i++) {
         struct visitor *visitor = visitors->list[i];
-        if (visitor && now - visitor->active_at > SILENT_FOR) {
+        bool is_silent = visitor && (!visitor->question || visitor->is_writing);
+        if (is_silent && now - visitor->active_at > SILENT_FOR) {
             leave(visitor);
         }
     }
