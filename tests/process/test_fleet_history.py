@@ -96,3 +96,16 @@ def test_stats(pair):
         held = of_etl["held_ms"]["longest"]
         assert (of_etl["leases"], of_etl["refused"]) == (1, 1) and held >= 300 <= of_etl["waited_ms"]["longest"]
         assert 3 * held <= of_etl["unit_ms"] <= 3 * held + 2 * age
+
+
+def test_what_a_daemon_refuses(redis_server, pair):
+    """A NUL in an entry that somebody wrote."""
+    a, _ = pair
+    client = client_of(a)
+    lease = gets(client, "acquire etl")
+    assert client.request(f"release {lease}") == "ok"
+    with redis_server.client(decode_responses=False) as redis:
+        entry = redis.xrevrange("{berth}:history", count=1)[0][1][b"e"]
+        redis.xadd("{berth}:history", {"e": entry.replace(b"\t", b"\0\t", 1)})
+    assert client_of(a).lines("history database=default")[1].startswith(f"ended {lease} ")
+    assert "malformed" not in a.log.read_text()

@@ -130,7 +130,7 @@ function make.history()
     -- The entries behind that id, or from N ms ago on (`N ago`), as rows of a snapshot; with `before`, the last ones
     -- before that id (`+`: of all), the newest first. The first row: NOW, the id of the first entry that there is, the
     -- last one of this page if there may be more, and MISSED. Without the right to read there is no row. What makes no
-    -- sense is left out.
+    -- sense is left out, as is what a daemon refuses: a NUL.
     local function page(from, before)
         local ago = tonumber(match(from, '^(%d+) ago$'))
         local bound = ago and text_of(max(wall - ago, 0)) or '(' .. from
@@ -147,10 +147,12 @@ function make.history()
             db.missed or ''}}
         for _, entry in ipairs(found) do
             local is_good, row = pcall(row_of, entry[1], entry[2])
-            if is_good and row then
-                for i, value in ipairs(row) do
-                    row[i] = tostring(value)
-                end
+            is_good = is_good and row
+            for i, value in ipairs(is_good and row or {}) do
+                row[i] = tostring(value)
+                is_good = is_good and not string.find(row[i], '\0', 1, true)
+            end
+            if is_good then
                 rows[#rows + 1] = row
             end
         end
