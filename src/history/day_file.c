@@ -10,12 +10,13 @@
 
 enum { SCHEMA_VERSION = 1 }; /* user_version of the file */
 
-/* The file is locked for us alone: so it needs no shared memory, which somebody could cut. What
- * scans look at comes first in a row. */
+/* Before the file is looked at: then its locks need no shared memory, which somebody could cut. */
+static const char LOCKING[] = "PRAGMA locking_mode = EXCLUSIVE";
 static const char PRAGMAS[] =
-    "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+    "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
     "PRAGMA wal_autocheckpoint = 16384; PRAGMA journal_size_limit = 4194304;"
     "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;";
+/* What scans look at comes first in a row. */
 static const char SCHEMA[] =
     "BEGIN;"
     "CREATE TABLE ended (number INTEGER PRIMARY KEY, kind INTEGER NOT NULL,"
@@ -149,7 +150,8 @@ static enum day_result open_whole(struct day_file *file, const char *path)
     }
     sqlite3_create_function_v2(file->database, "is_asked", 2, SQLITE_UTF8 | SQLITE_DIRECTONLY,
         NULL, is_asked, NULL, NULL, NULL);
-    enum day_result result = ask_numbers(file, "PRAGMA user_version", &version, 1);
+    enum day_result result = execute(file, LOCKING);
+    result = result == DAY_DONE ? ask_numbers(file, "PRAGMA user_version", &version, 1) : result;
     if (result == DAY_DONE && version > SCHEMA_VERSION) {
         snprintf(file->why, sizeof file->why, "it has a form that this version does not know");
         return DAY_IS_DAMAGED;
