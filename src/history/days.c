@@ -140,20 +140,26 @@ static void set_aside(struct days *days, struct day *day)
     text_deinit(&line);
 }
 
-struct day_file *days_use(struct days *days, struct day *day)
+/* NULL: day->file.why says why. */
+static struct day_file *use(struct days *days, struct day *day)
 {
     char path[PATH_MAX];
     day_path(days, day->date, "", path);
     day->was_used = true;
-    if (!day->file.database) {
-        enum day_result result = day_open(&day->file, path);
-        if (result == DAY_IS_DAMAGED) {
-            set_aside(days, day);
-        } else if (result != DAY_DONE) {
-            fail(days, day->date, day->file.why);
-        }
+    if (!day->file.database && day_open(&day->file, path) == DAY_IS_DAMAGED) {
+        set_aside(days, day);
     }
     return day->file.database ? &day->file : NULL;
+}
+
+struct day_file *days_use(struct days *days, struct day *day)
+{
+    struct day_file *file = use(days, day);
+    if (!file && !day->is_unreadable) {
+        log_warning("%s/%s.db: it cannot be read: %s", days->directory, day->date, day->file.why);
+    }
+    day->is_unreadable = !file;
+    return file;
 }
 
 /* ---- what is too much ---- */
@@ -316,8 +322,7 @@ static struct day *enter(struct days *days, int64_t ended)
         return NULL;
     }
     struct day *day = day_of(days, date);
-    struct day_file *file = days_use(days, day);
-    if (!file || begin_day(days, day) != DAY_DONE) {
+    if (!use(days, day) || begin_day(days, day) != DAY_DONE) {
         fail(days, date, day->file.why);
         day_close(&day->file);
         return NULL;

@@ -18,6 +18,7 @@ struct day {
     char date[DATE_SIZE];
     struct day_file file; /* closed until it is needed */
     bool was_used, was_written; /* since the last days_tend() */
+    bool is_unreadable; /* which has been said */
 };
 
 /* Up to where rings have been read. */
@@ -55,7 +56,7 @@ bool days_commit(struct days *days);
 /* The first day from that date on, and the last one before it; NULL: there is none. */
 struct day *days_from(const struct days *days, const char *date);
 struct day *days_before(const struct days *days, const char *date);
-/* Its file, opened; NULL: it cannot be now. A damaged one is set aside. */
+/* Its file, opened; NULL: it cannot be now (logged once). A damaged one is set aside. */
 struct day_file *days_use(struct days *days, struct day *day);
 /* From when on nothing is missing but what gaps say, in milliseconds since 1970; 0: there is
  * nothing. */

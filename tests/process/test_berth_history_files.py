@@ -40,3 +40,19 @@ def test_it_needs_no_shared_memory(keeper, daemon, client):
     leases.append(ended(client))
     assert kept.past().leases == leases
     assert not list(kept.days.glob("*-shm"))
+
+
+def test_an_old_day_that_cannot_be_read_is_said_once(keeper, daemon, client):
+    kept = keeper()
+    leases = [ended(client)]
+    assert kept.past().leases == leases
+    kept.stop()
+    yesterday = kept.days / time.strftime("%Y-%m-%d.db", time.gmtime(time.time() - DAY))
+    yesterday.mkdir()
+    kept.start()
+    for _ in range(5):
+        leases.append(ended(client))
+        past = kept.past()
+        assert past.leases == leases and past.why == ["damaged"]
+    log = kept.log.read_text()
+    assert log.count("cannot be read") == 1 and "waits in the ring" not in log
