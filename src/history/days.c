@@ -140,13 +140,17 @@ static void set_aside(struct days *days, struct day *day)
     text_deinit(&line);
 }
 
-/* NULL: day->file.why says why. */
+/* NULL: day->file.why says why. Somebody may have removed the directory. */
 static struct day_file *use(struct days *days, struct day *day)
 {
     char path[PATH_MAX];
     day_path(days, day->date, "", path);
     day->was_used = true;
-    if (!day->file.database && day_open(&day->file, path) == DAY_IS_DAMAGED) {
+    enum day_result result = day->file.database ? DAY_DONE : day_open(&day->file, path);
+    if (result == DAY_FAILS && mkdir(days->directory, 0700) == 0) {
+        result = day_open(&day->file, path);
+    }
+    if (result == DAY_IS_DAMAGED) {
         set_aside(days, day);
     }
     return day->file.database ? &day->file : NULL;

@@ -56,3 +56,13 @@ def test_an_old_day_that_cannot_be_read_is_said_once(keeper, daemon, client):
         assert past.leases == leases and past.why == ["damaged"]
     log = kept.log.read_text()
     assert log.count("cannot be read") == 1 and "waits in the ring" not in log
+
+
+def test_a_directory_that_somebody_removes(keeper, daemon, client):
+    kept = keeper()
+    leases = [ended(client)]
+    assert kept.past().leases == leases
+    shutil.rmtree(kept.days)
+    last = ended(client)
+    until(lambda: kept.past().leases == [last])
+    assert kept.days.stat().st_mode & 0o777 == 0o700
