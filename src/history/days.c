@@ -378,16 +378,35 @@ int64_t days_since(struct days *days)
 
 /* ---- life ---- */
 
-/* What was read last may be in any of them, if the clock was set back. */
-static void find_drained(struct days *days, struct day *day)
+/* False: it cannot be looked at now. */
+static bool find_drained(struct days *days, struct day *day, bool *has_rowsp)
 {
     int64_t oldest;
     struct day_row last;
-    struct day_file *file = days_use(days, day);
-    bool is_known = file && day_bounds(file, &last, &oldest) == DAY_DONE && last.ring != 0;
-    if (is_known && (last.ring != days->added.ring || last.serial >= days->added.serial)) {
+    struct day_file *file = use(days, day);
+    enum day_result result = file ? day_bounds(file, &last, &oldest) : DAY_FAILS;
+    *has_rowsp = result == DAY_DONE && last.ring != 0;
+    if (*has_rowsp && (last.ring != days->added.ring || last.serial >= days->added.serial)) {
         days->added = (struct drained){last.ring, last.serial, last.ended};
     }
+    return result != DAY_FAILS;
+}
+
+bool days_find_drained(struct days *days)
+{
+    bool is_known = true, has_rows;
+    const struct day *unknown = NULL;
+    for (size_t i = 0; !days->is_known && i < days->n; i++) {
+        bool is_good = find_drained(days, days->list[i], &has_rows);
+        unknown = is_good ? unknown : days->list[i];
+        is_known = is_good && (is_known || has_rows);
+    }
+    if (!is_known) {
+        return fail(days, unknown->date, unknown->file.why);
+    }
+    days->is_known = true;
+    days->committed = days->added;
+    return true;
 }
 
 void days_go_on_with(struct days *days, uint64_t ring)
@@ -424,12 +443,12 @@ bool days_open(struct days *days, const char *directory, nanoseconds keep, uint6
         const char *end = strptime(name, "%Y-%m-%d", &when);
         if (end == name + DATE_SIZE - 1 && strcmp(end, ".db") == 0) {
             name[DATE_SIZE - 1] = '\0';
-            find_drained(days, day_of(days, name));
+            day_of(days, name);
         }
         free(entries[i]);
     }
     free(entries);
-    days->committed = days->added;
+    days_find_drained(days);
     days_tend(days, (int64_t)milliseconds(clock_wall_now()));
     return true;
 }

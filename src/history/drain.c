@@ -247,7 +247,7 @@ enum drain_result drain_step(struct drain *drain)
 {
     struct history_copy copy;
     enum history_read read = HISTORY_UP_TO_DATE;
-    bool is_done = true;
+    bool is_done = days_find_drained(drain->days);
     for (unsigned n = 0; is_done && drain->reader.head && !drain->is_lost && n < MAX_ENTRIES; n++) {
         read = history_reader_next(&drain->reader, &copy);
         if (read != HISTORY_READ) {

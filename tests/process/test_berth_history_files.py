@@ -66,3 +66,24 @@ def test_a_directory_that_somebody_removes(keeper, daemon, client):
     last = ended(client)
     until(lambda: kept.past().leases == [last])
     assert kept.days.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_day_that_cannot_be_opened_at_the_start(keeper, daemon, client):
+    """Until it can, nothing says up to where the ring has been read."""
+    kept = keeper()
+    leases = [ended(client) for _ in range(3)]
+    assert kept.past().leases == leases
+    kept.stop()
+    day = kept.days / kept.files()[-1]
+    away = day.with_suffix(".away")
+    day.rename(away)
+    day.mkdir()
+    kept.start()
+    until(lambda: "waits in the ring" in kept.log.read_text())
+    assert kept.past().leases == []
+    day.rmdir()
+    away.rename(day)
+    leases.append(ended(client))
+    until(lambda: kept.past().leases[-1:] == leases[-1:])
+    past = kept.past()
+    assert past.leases == leases and past.gaps == []
