@@ -147,7 +147,7 @@ static const char *set_keep(void *member, char *argument)
     nanoseconds *keep = member;
     return duration_parse(argument, keep) && *keep >= DAY
         ? NULL
-        : "expected a duration of at least a day, such as 14d";
+        : "expected a duration from 1d to 3650d, such as 14d";
 }
 
 static const char *set_size(void *member, char *argument)
