@@ -290,24 +290,29 @@ bool days_commit(struct days *days)
 }
 
 /* With a transaction. A new file that follows others is complete from its day's begin on, also when
- * those have gone. */
+ * those have gone; unless somebody has removed the one that was written. */
 static enum day_result begin_day(const struct days *days, struct day *day)
 {
+    char written[DATE_SIZE];
     struct day_row newest = {0};
-    int64_t oldest;
-    const struct day_row seen = {.kind = ROW_SEEN,
-        .ended = begin_of(day->date),
-        .claims = "",
-        .how = "",
-        .line = "",
-        .ring = days->added.ring,
-        .serial = days->added.serial};
+    struct text line = TEXT_INIT;
+    int64_t oldest, begin = begin_of(day->date);
+    struct day_row first = {
+        .kind = ROW_SEEN, .ended = begin, .claims = "", .how = "", .line = ""};
     enum day_result result = day_begin(&day->file);
     if (result != DAY_DONE || !days_before(days, day->date)) {
         return result;
     }
+    date_of(days->added.ended, written);
+    if (strcmp(written, day->date) == 0) {
+        first = gap_row(&line, begin, days->added.ended, "removed", 0);
+    }
+    first.ring = days->added.ring;
+    first.serial = days->added.serial;
     result = day_bounds(&day->file, &newest, &oldest);
-    return result == DAY_DONE && newest.number == 0 ? day_add(&day->file, &seen) : result;
+    result = result == DAY_DONE && newest.number == 0 ? day_add(&day->file, &first) : result;
+    text_deinit(&line);
+    return result;
 }
 
 /* The day of that time, with a transaction; NULL: it fails. */

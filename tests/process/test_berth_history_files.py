@@ -87,3 +87,21 @@ def test_a_day_that_cannot_be_opened_at_the_start(keeper, daemon, client):
     until(lambda: kept.past().leases[-1:] == leases[-1:])
     past = kept.past()
     assert past.leases == leases and past.gaps == []
+
+
+def test_a_day_that_somebody_removes_is_a_gap(keeper, daemon, client):
+    kept = keeper()
+    ended(client)
+    assert kept.past().gaps == []
+    kept.stop()
+    today = kept.days / kept.files()[-1]
+    yesterday = time.strftime("%Y-%m-%d.db", time.gmtime(time.time() - DAY))
+    shutil.copy(today, kept.days / yesterday)
+    kept.start()
+    second = ended(client)
+    until(lambda: second in kept.past().leases)
+    today.unlink()
+    third = ended(client)
+    past = until(lambda: (found := kept.past()).leases[-1:] == [third] and found)
+    gap, = past.gaps
+    assert gap["why"] == "removed" and second not in past.leases

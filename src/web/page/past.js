@@ -156,7 +156,8 @@
   const reasons = {
     overwritten: 'more ended than berthd could keep', reboot: 'the host was rebooted',
     'not-running': 'berth-history was not running', damaged: 'what was kept is damaged',
-    'disk-full': 'the disk was full', trimmed: 'it is kept no longer',
+    'disk-full': 'the disk was full',
+    removed: 'somebody has removed what was kept', trimmed: 'it is kept no longer',
     unwritten: 'the database could not write it down', down: 'the database did not answer',
     lost: 'the database has lost its latest data',
     before: 'it is not kept', cut: 'more than fits: zoom in',
