@@ -248,6 +248,7 @@ static const struct {
     {"not-running", "berth-history did not run"},
     {"damaged", "a file is damaged"},
     {"disk-full", "the disk was full"},
+    {"no-history", "berthd had no history that could be read"},
     {"removed", "somebody has removed a file"},
     {"trimmed", "it is not kept for so long"},
     {"unwritten", "the database could not write it down"},

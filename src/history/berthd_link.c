@@ -75,6 +75,7 @@ static void take_ring(struct berthd_link *link, char *line, int fd, nanoseconds 
     }
     const char *why = answer.kind == ANSWER_ERROR ? answer_why(&answer) : NULL;
     say_once(link, why ? why : "the server does not speak the protocol of berthd");
+    link->drain->had_no_ring = true;
     link->act_at = now + RING_AGAIN;
     if (fd >= 0) {
         close(fd);

@@ -175,7 +175,10 @@ static bool note_other_ring(struct drain *drain, bool was_whole)
         drain_note_seen(drain);
         return true;
     }
-    const char *why = is_boot ? "reboot" : drain->is_lost ? "damaged" : "not-running";
+    const char *why = is_boot ? "reboot"
+        : drain->is_lost      ? "damaged"
+        : drain->had_no_ring  ? "no-history"
+                              : "not-running";
     return add_gap(drain, is_boot ? boot : wall_of(clock_now()), why, 0, 0) &&
         days_commit(drain->days);
 }
@@ -183,7 +186,8 @@ static bool note_other_ring(struct drain *drain, bool was_whole)
 /* All of the one before has been read and written, or is lost. False: it is to be tried again. */
 static bool attach_next(struct drain *drain)
 {
-    bool was_whole = drain->reader.head && !drain->is_lost;
+    bool had_ring = drain->reader.head;
+    bool was_whole = had_ring && !drain->is_lost && !drain->had_no_ring;
     history_reader_detach(&drain->reader);
     bool is_ring = history_reader_attach(&drain->reader, drain->next_fd, 0);
     if (is_ring) {
@@ -196,7 +200,7 @@ static bool attach_next(struct drain *drain)
     } else if (note_other_ring(drain, was_whole)) {
         history_reader_seek(&drain->reader, is_same ? drain->days->added.serial : 0);
         drain->is_first = !(is_same && was_whole);
-        drain->is_lost = false;
+        drain->is_lost = drain->had_no_ring = false;
     } else {
         history_reader_detach(&drain->reader);
         return false;

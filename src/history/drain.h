@@ -9,6 +9,7 @@ struct drain {
     struct history_reader reader; /* .head NULL: there is no ring yet */
     int next_fd; /* the ring that follows when this one has been read to its end; -1: none */
     bool is_lost; /* somebody has cut the file: another ring is needed */
+    bool had_no_ring; /* berthd has none to read, or had none, since this one was attached */
     /* Why entries are missing, if they are: */
     bool is_first; /* nothing has been read from this ring since it was attached */
     bool has_failed; /* the days could not be written since the last entry */

@@ -105,3 +105,20 @@ def test_a_day_that_somebody_removes_is_a_gap(keeper, daemon, client):
     past = until(lambda: (found := kept.past()).leases[-1:] == [third] and found)
     gap, = past.gaps
     assert gap["why"] == "removed" and second not in past.leases
+
+
+def test_a_time_without_a_ring_is_a_gap(keeper, daemon, client):
+    kept = keeper()
+    first = ended(client)
+    assert kept.past().leases == [first]
+    daemon.stop()
+    daemon.configure(CONFIG.replace("64K", "0"))
+    daemon.start()
+    ended(daemon.client())
+    until(lambda: "there is no history that others can read" in kept.log.read_text())
+    daemon.stop()
+    daemon.configure(CONFIG)
+    daemon.start()
+    last = ended(daemon.client())
+    past = until(lambda: (found := kept.past()).leases == [first, last] and found)
+    assert past.why == ["no-history"]

@@ -157,6 +157,7 @@
     overwritten: 'more ended than berthd could keep', reboot: 'the host was rebooted',
     'not-running': 'berth-history was not running', damaged: 'what was kept is damaged',
     'disk-full': 'the disk was full',
+    'no-history': 'berthd had no history that could be read',
     removed: 'somebody has removed what was kept', trimmed: 'it is kept no longer',
     unwritten: 'the database could not write it down', down: 'the database did not answer',
     lost: 'the database has lost its latest data',
