@@ -199,7 +199,7 @@ static bool attach_next(struct drain *drain)
         history_reader_detach(&drain->reader);
     } else if (note_other_ring(drain, was_whole)) {
         history_reader_seek(&drain->reader, is_same ? drain->days->added.serial : 0);
-        drain->is_first = !(is_same && was_whole);
+        drain->is_first = !(is_same && had_ring);
         drain->is_lost = drain->had_no_ring = false;
     } else {
         history_reader_detach(&drain->reader);
