@@ -28,24 +28,6 @@ struct copy *copies_find(const struct copies *copies, const char *database)
     return NULL;
 }
 
-/* The id up to which it was read: the days are those of the ends, and one may have been heard of
- * late. */
-static void find_position(struct days *days)
-{
-    struct drained *best = &days->added;
-    *best = (struct drained){0};
-    for (size_t i = 0; i < days->n; i++) {
-        int64_t oldest;
-        struct day_row last;
-        struct day_file *file = days_use(days, days->list[i]);
-        if (file && day_bounds(file, &last, &oldest) == DAY_DONE &&
-            (last.ring > best->ring || (last.ring == best->ring && last.serial >= best->serial))) {
-            *best = (struct drained){last.ring, last.serial, last.ended};
-        }
-    }
-    days->committed = *best;
-}
-
 static void add_copy(struct copies *copies, const char *database)
 {
     struct text path = TEXT_INIT;
@@ -53,7 +35,8 @@ static void add_copy(struct copies *copies, const char *database)
     text_add_format(&path, "%s/" PREFIX "%s", copies->directory, database);
     if (!strchr(database, '/') && days_open(&copy->days, path.bytes, copies->keep, copies->size)) {
         copy->name = memory_string(database);
-        find_position(&copy->days);
+        copy->days.rings_ascend = true;
+        days_find_drained(&copy->days);
         copies->list = memory_grow(copies->list, copies->n, sizeof *copies->list);
         copies->list[copies->n++] = copy;
     } else {
@@ -246,6 +229,10 @@ static void ask_entries(struct copies *copies, struct copy *copy, struct text *l
 static void copies_ask(struct copies *copies, struct copy *copy, nanoseconds now)
 {
     struct text line = TEXT_INIT;
+    if (copy && !days_find_drained(&copy->days)) {
+        copy->tried_at = now;
+        return;
+    }
     copies->asked = copy;
     copies->is_asking = true;
     copies->has_begun = copies->has_failed = false;

@@ -391,7 +391,9 @@ static bool find_drained(struct days *days, struct day *day, bool *has_rowsp)
     struct day_file *file = use(days, day);
     enum day_result result = file ? day_bounds(file, &last, &oldest) : DAY_FAILS;
     *has_rowsp = result == DAY_DONE && last.ring != 0;
-    if (*has_rowsp && (last.ring != days->added.ring || last.serial >= days->added.serial)) {
+    if (*has_rowsp &&
+        (last.ring == days->added.ring ? last.serial >= days->added.serial
+                                       : !days->rings_ascend || last.ring > days->added.ring)) {
         days->added = (struct drained){last.ring, last.serial, last.ended};
     }
     return result != DAY_FAILS;
@@ -453,7 +455,6 @@ bool days_open(struct days *days, const char *directory, nanoseconds keep, uint6
         free(entries[i]);
     }
     free(entries);
-    days_find_drained(days);
     days_tend(days, (int64_t)milliseconds(clock_wall_now()));
     return true;
 }

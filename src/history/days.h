@@ -35,6 +35,7 @@ struct days {
     size_t n;
     struct drained added, committed;
     bool is_known; /* what they are in the files that were there */
+    bool rings_ascend; /* of a database: .ring and .serial are the two parts of an id */
     char open[DATE_SIZE]; /* the day with a transaction; "": there is none */
     bool is_full; /* the day that is being written is larger than `size` */
     char why[PATH_MAX + 512]; /* why it cannot be written; "": it can */
@@ -43,8 +44,8 @@ struct days {
 /* False (logged): it cannot be used. */
 bool days_open(struct days *days, const char *directory, nanoseconds keep, uint64_t size);
 void days_close(struct days *days);
-/* Up to where rings had been read at the start: what was read last may be in any day, if the clock
- * was set back. False: the newest one with rows cannot be looked at now. */
+/* Up to where rings had been read before the start: what was read last may be in any day, if the
+ * clock was set back or an end was heard of late. Before all that writes. False: the newest one with rows cannot be looked at now. */
 bool days_find_drained(struct days *days);
 /* If some of that ring has been read, but another one has later rows by the clock, goes on there.
  * All has been committed. */
