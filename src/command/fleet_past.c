@@ -354,7 +354,8 @@ static void on_page(void *context, struct session_result *result)
     question->rows = fleet_rows_new(&result->rows);
     if (!fleet_page_read(&question->page, question->rows, clock_now())) {
         question->rows = fleet_rows_free(question->rows);
-        past_fail(question, CODE_DOWN, "its user may not read its history (+xrange +xrevrange)");
+        past_fail(question, CODE_DOWN,
+            "its user may not read its history (+xrange +xrevrange), or its key is no stream");
     } else if (question->is_newest_first) {
         keep_page(question);
     } else {
