@@ -202,3 +202,26 @@ def test_who_does_not_read(keeper, berthd):
     assert kept.past("history limit=1").leases == [more]
     assert memory() - before < 32 << 20
     assert [line.split(" ")[1] for line in lazy[0].rest_of_lines()[1:-1]] == leases
+
+
+def test_costly_patterns_keep_nobody_waiting(keeper, berthd):
+    """They match nothing in many rows with long names."""
+    daemon = berthd(CONFIG)
+    kept = keeper()
+    ended(daemon.client(), "t/x")
+    assert kept.past().leases
+    kept.stop()
+    claims = ",".join(f"t/{'a' * 118}{i} 1" for i in range(10, 26))
+    with kept.database() as database:
+        database.execute("""WITH RECURSIVE numbers (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM numbers
+            LIMIT 20000) INSERT INTO ended SELECT NULL, kind, ended, asked, uid, lease, hiding, ?,
+            granted, database, how, host, ring, serial, failed FROM ended, numbers
+            WHERE kind = 1""", [claims])
+    kept.start()
+    asker, other = kept.client(), kept.client()
+    assert other.request("ping") == "ok"
+    for limit in "", " limit=5":
+        asker.send(f"history{limit} " + " ".join(f"t/*{'a' * 60}{letter}b" for letter in "cdefghijklmnopqr") + "\n")
+        asked_at = time.monotonic()
+        assert other.request("ping") == "ok"
+        assert time.monotonic() - asked_at < 0.3
