@@ -20,7 +20,7 @@ bool pattern_is_valid(const char *pattern)
 }
 
 /* Each star takes as little as it can, which leaves the most to those behind it; the last one takes
- * all but the end. What follows a star is looked for as a whole: byte by byte, it would take long. */
+ * all but the end. What follows a star is looked for as a whole: byte by byte takes long. */
 bool pattern_matches(const char *pattern, const char *name)
 {
     size_t n = strcspn(pattern, "*");
