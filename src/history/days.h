@@ -45,7 +45,8 @@ struct days {
 bool days_open(struct days *days, const char *directory, nanoseconds keep, uint64_t size);
 void days_close(struct days *days);
 /* Up to where rings had been read before the start: what was read last may be in any day, if the
- * clock was set back or an end was heard of late. Before all that writes. False: the newest one with rows cannot be looked at now. */
+ * clock was set back or an end was heard of late. Before all that writes. False: the newest one
+ * with rows cannot be looked at now. */
 bool days_find_drained(struct days *days);
 /* If some of that ring has been read, but another one has later rows by the clock, goes on there.
  * All has been committed. */
