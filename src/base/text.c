@@ -17,12 +17,6 @@ void text_deinit(struct text *text)
     *text = (struct text)TEXT_INIT;
 }
 
-bool text_has_at(const struct text *text, size_t from, const char *string)
-{
-    size_t n = strlen(string);
-    return text->length >= from + n && memcmp(text->bytes + from, string, n) == 0;
-}
-
 char *text_take(struct text *text)
 {
     text_add_repeated(text, '\0', 0);

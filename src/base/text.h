@@ -68,7 +68,11 @@ void text_deinit(struct text *text);
 char *text_take(struct text *text);
 
 /* Whether it goes on like that behind its first `from` bytes. */
-bool text_has_at(const struct text *text, size_t from, const char *string);
+static inline bool text_has_at(const struct text *text, size_t from, const char *string)
+{
+    size_t n = strlen(string);
+    return text->length >= from + n && memcmp(text->bytes + from, string, n) == 0;
+}
 
 /* Room for `n` more and a NUL: where they go. text_grow() makes it. */
 char *text_grow(struct text *text, size_t n);
