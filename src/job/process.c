@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { TEXT_SIZE = 2048, STAT_SIZE = 1024, CGROUPS_SIZE = 4096, ARGS_SIZE = 1024 };
@@ -144,13 +145,17 @@ bool process_login(pid_t pid, uint32_t *uidp)
 
 /* ---- where it comes from ---- */
 
+static bool was_there(uint64_t started, nanoseconds at)
+{
+    long ticks = sysconf(_SC_CLK_TCK);
+    return ticks > 0 && started <= (uint64_t)at / (uint64_t)(NANOSECONDS_PER_SECOND / ticks);
+}
+
 static bool is_the_one(
     const struct process *process, nanoseconds there_at, const struct process_stat *stat)
 {
-    long ticks = sysconf(_SC_CLK_TCK);
-    bool was_there = ticks > 0 &&
-        stat->started <= (uint64_t)there_at / (uint64_t)(NANOSECONDS_PER_SECOND / ticks);
-    return process->started != 0 ? stat->started == process->started : was_there;
+    return process->started != 0 ? stat->started == process->started
+                                 : was_there(stat->started, there_at);
 }
 
 bool process_look_origin(const struct process *process, nanoseconds there_at, bool with_args,
@@ -245,6 +250,30 @@ static bool is_gone(int pidfd)
 {
     struct pollfd gone = {.fd = pidfd, .events = POLLIN};
     return poll(&gone, 1, 0) != 0;
+}
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+/* Linux 6.5 gives a pidfd of the very process: if that lives after the look, the look was at it.
+ * Before, the start time tells it from all but one that took its number between connect() and
+ * accept(). */
+bool process_of_peer(int socket, pid_t pid, nanoseconds connected_by, struct process *out)
+{
+    int pidfd = -1;
+    socklen_t size = sizeof pidfd;
+    errno = 0;
+    bool has_pidfd = getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) == 0;
+    bool is_old_kernel = !has_pidfd && errno == ENOPROTOOPT;
+    struct process_place place;
+    bool is_there = (has_pidfd || is_old_kernel) &&
+        process_identify(pid, 0, true, out, &place) == PROCESS_OK &&
+        (has_pidfd ? !is_gone(pidfd) : was_there(out->started, connected_by));
+    if (has_pidfd) {
+        close_quietly(pidfd);
+    }
+    return is_there;
 }
 
 /* With errno of reading /proc: what hidepid hides from us is still alive. */

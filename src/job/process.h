@@ -24,6 +24,10 @@ struct process_place {
 enum process_check process_identify(pid_t pid, uint32_t asker_uid, bool asker_is_admin,
     struct process *out, struct process_place *placep);
 
+/* The process `pid` that had connected to this socket by then; a later one with its number, or a
+ * child that has inherited the socket, is another. False: it has ended, or cannot be looked at. */
+bool process_of_peer(int socket, pid_t pid, nanoseconds connected_by, struct process *out);
+
 /* What /proc says about it now; `status` may be NULL. False with errno. */
 bool process_look(pid_t pid, struct process_stat *stat, struct process_status *status);
 
