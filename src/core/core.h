@@ -133,8 +133,13 @@ enum outcome lease_bind(struct lease *lease, const struct client *by, enum bindi
 void core_process_exited(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
 
+/* A program's process takes a held lease over: the client's, or with BOUND_CONNECTION none that can
+ * be seen. OUTCOME_KIND also if it waits; OUTCOME_LOST if it is being stopped. */
+enum outcome core_bind_program(struct core *core, struct client *client, struct lease *lease,
+    enum binding binding, const struct process *process, nanoseconds now, struct effects *effects);
+
 /* When a held lease begins to be stopped unless it is renewed; NEVER if its time is not limited, or
- * it is being stopped already. */
+ * it is being stopped already. Of a program's, when that began. */
 nanoseconds lease_until(const struct lease *lease);
 /* The same by the lease's own limits alone, max-hold and ttl: each renewal moves a database's
  * deadline. */
@@ -142,7 +147,7 @@ nanoseconds lease_own_until(const struct lease *lease);
 /* For how long it may be held in total: its max-hold, of a waiting lease as its resources have it
  * now; NEVER if there is none. */
 nanoseconds lease_max_hold(const struct lease *lease);
-/* By then the job is gone, and the lease with it. */
+/* By then the job is gone, and the lease with it; a program has given it back, or loses it. */
 nanoseconds lease_gone_by(const struct lease *lease);
 
 /* ---- leases without a client ---- */

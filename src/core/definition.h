@@ -60,6 +60,7 @@ struct definition {
     int32_t max_priority;
     bool identity_shared; /* identities are not per uid */
     bool shows_to_owner_only; /* only its uid and admins see what a lease says about itself */
+    bool refuses_programs; /* each of its leases must have a job that can be stopped */
     bool shows_arguments; /* the history shows those of its jobs */
     struct rights rights;
 };

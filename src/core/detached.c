@@ -180,6 +180,26 @@ enum outcome core_reclaim(struct core *core, struct client *client, struct lease
     return acquire_settle(core, lease, lease_outcome(lease), now, effects);
 }
 
+enum outcome core_bind_program(struct core *core, struct client *client, struct lease *lease,
+    enum binding binding, const struct process *process, nanoseconds now, struct effects *effects)
+{
+    if (lease->state != LEASE_HELD || lease->binding == BOUND_TIME || lease->is_opaque) {
+        return OUTCOME_KIND;
+    }
+    if (lease->stopping != OUTCOME_OK) {
+        return OUTCOME_LOST;
+    }
+    if (lease_is_detached(lease)) {
+        core_reclaim(core, client, lease, now, effects);
+    } else if (lease->client != client) {
+        lease_hand_to(lease, client, effects);
+        news_lease(&core->news, lease);
+    }
+    lease_bind(lease, client, binding, process, effects);
+    lease->attributes.signal = 0;
+    return OUTCOME_OK;
+}
+
 /* A line of an earlier connection may be read after a later one has repeated the request. If the
  * lease went back, it would end with the earlier connection. */
 static bool is_older(const struct client *client, const struct client *other)

@@ -57,7 +57,7 @@ struct acquire_request {
     enum binding binding;
     struct process process; /* BOUND_PROCESS: alive, and one that the client may signal */
     struct process wrapper; /* BOUND_PROCESS: likewise; pid 0: none */
-    nanoseconds ttl; /* BOUND_TIME; a span > 0 */
+    nanoseconds ttl; /* BOUND_TIME; a span > 0; of a program's lease: 0 is none */
     bool has_kill_after, has_on_lost; /* in .attributes; else the resources' */
 };
 
@@ -152,7 +152,7 @@ struct lease {
     struct lease_timer *lease_timer; /* or NULL */
     nanoseconds asked_at, granted_at;
     struct lease_attributes attributes; /* as they are in force; owned */
-    nanoseconds ttl; /* BOUND_TIME */
+    nanoseconds ttl; /* BOUND_TIME, or a program's; else 0 */
     struct process process; /* BOUND_PROCESS */
     struct process wrapper; /* BOUND_PROCESS: also keeps it; pid 0: none */
     uint32_t uid;
@@ -215,6 +215,30 @@ struct lease *lease_new(const struct acquire_request *ask, uint32_t uid, nanosec
 void lease_free(struct lease *lease);
 /* waiting -> held -> ended, or waiting -> ended; anything else aborts. */
 void lease_set_state(struct lease *lease, enum lease_state state);
+
+/* Bound to the life of a process that must not be signalled: what it has is taken away when it has
+ * had its time, whether it runs or not. */
+static inline bool lease_is_programs(const struct lease *lease)
+{
+    return lease->binding == BOUND_PROCESS && lease->attributes.signal == 0;
+}
+
+/* Only such a lease comes back when the journal is lost. */
+static inline bool lease_has_proof(const struct lease *lease)
+{
+    return lease->attributes.signal != 0 || lease->binding == BOUND_PROCESS;
+}
+
+/* "process", "program", "connection" or "time". */
+static inline const char *lease_bound_word(const struct lease *lease)
+{
+    static const char *const words[][2] = {
+        [BOUND_CONNECTION] = {"connection", "connection"},
+        [BOUND_PROCESS] = {"process", [true] = "program"},
+        [BOUND_TIME] = {"time", "time"},
+    };
+    return words[lease->binding][lease->attributes.signal == 0];
+}
 
 /* BOUND_PROCESS: the process that the lease ends with. */
 static inline const struct process *lease_bound_process(const struct lease *lease)

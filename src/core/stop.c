@@ -2,7 +2,10 @@
  * while it runs.
  *
  * Two killers: a client that is there has kill_after, and half the margin before the deadline,
- * until we send SIGKILL; without a client, we also send the first signal. */
+ * until we send SIGKILL; without a client, we also send the first signal.
+ *
+ * A program is told, and not killed: it has until the end of the margin, and then others may have
+ * its units (guarantee 5's exception). */
 #include "base/memory.h"
 #include "core/internal.h"
 #include "core/timing.h"
@@ -23,7 +26,7 @@ static void lose(struct core *core, struct lease *lease, enum effect_kind kind, 
 
 static void ask_signal(struct lease *lease, int signal, struct effects *effects)
 {
-    if (lease->binding == BOUND_PROCESS && !lease->process_is_gone) {
+    if (lease->binding == BOUND_PROCESS && !lease->process_is_gone && !lease_is_programs(lease)) {
         effects_append(effects, EFFECT_SIGNAL, lease, NULL, (enum outcome)lease->stopping);
         effects->list[effects->n - 1].signal = signal;
     }
@@ -78,6 +81,7 @@ static void stop_begin(struct core *core, struct lease *lease, enum outcome why,
     }
     nanoseconds patience = lease->attributes.kill_after;
     patience += client ? timing_stop_margin(lease->attributes.kill_after) / 2 : 0;
+    patience = lease_is_programs(lease) ? lease_stop_budget(lease) : patience;
     stop_set(core, lease, why, instant_after(now, patience), effects);
     if (client) {
         effects_append_saying(effects, EFFECT_STOP, lease, client, why, memory_string(reason));
@@ -98,7 +102,10 @@ static void hurry(struct core *core, struct lease *lease, nanoseconds at)
 void stop_resume(struct core *core, struct lease *lease, const struct saved_lease *saved,
     nanoseconds now, struct effects *effects)
 {
-    nanoseconds at = earlier(instant_after(now, lease->attributes.kill_after), saved->until);
+    nanoseconds patience = lease_is_programs(lease) /* which may have been told until when */
+        ? lease_stop_budget(lease)
+        : lease->attributes.kill_after;
+    nanoseconds at = earlier(instant_after(now, patience), saved->until);
     bool is_lost = saved->stopping == OUTCOME_LOST || saved->stopping == OUTCOME_DEADLINE;
     nanoseconds good_until =
         lease->database != 0 && is_lost ? core_fleet_deadline(core, lease->database) : 0;
@@ -111,7 +118,9 @@ void stop_resume(struct core *core, struct lease *lease, const struct saved_leas
 void stop_begin_by(struct core *core, struct lease *lease, enum outcome why, nanoseconds gone_by,
     nanoseconds now, struct effects *effects)
 {
-    nanoseconds kill_by = gone_by - timing_stop_margin(lease->attributes.kill_after) / 2;
+    nanoseconds kill_by = lease_is_programs(lease)
+        ? gone_by
+        : gone_by - timing_stop_margin(lease->attributes.kill_after) / 2;
     lease_timer_note_good_until(lease, gone_by);
     stop_begin(core, lease, why, NULL, now, effects);
     hurry(core, lease, kill_by > now ? kill_by : now);
@@ -121,7 +130,7 @@ static void stop_goes_on(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
     bool can_kill = lease->binding == BOUND_PROCESS && !lease->process_is_gone &&
-        lease->attributes.on_lost == ON_LOST_KILL;
+        !lease_is_programs(lease) && lease->attributes.on_lost == ON_LOST_KILL;
     if (!can_kill) {
         lose(core, lease, EFFECT_LOST, (enum outcome)lease->stopping, NULL, now, effects);
         return;

@@ -65,7 +65,7 @@ void lease_timer_resume(
 void lease_timer_start(struct core *core, struct lease *lease)
 {
     nanoseconds hold_until = instant_after(lease->granted_at, max_hold(lease)), until = hold_until;
-    if (lease->binding == BOUND_TIME) {
+    if (lease->ttl != 0) {
         until = earlier(until, instant_after(lease->granted_at, lease->ttl));
     }
     if (until != NEVER) {
@@ -93,9 +93,17 @@ static nanoseconds held_stop_at(const struct lease *lease)
     return may_stop ? lease_stop_at(lease) : NEVER;
 }
 
+/* A program that has been told to give the lease back, and loses it when the timer is due. */
+static bool is_told_program(const struct lease *lease)
+{
+    return lease->stopping != OUTCOME_OK && lease_is_programs(lease) && lease->lease_timer;
+}
+
 nanoseconds lease_until(const struct lease *lease)
 {
-    return earlier(lease_own_until(lease), held_stop_at(lease));
+    return is_told_program(lease)
+        ? (nanoseconds)lease->lease_timer->timer.major - lease_stop_budget(lease)
+        : earlier(lease_own_until(lease), held_stop_at(lease));
 }
 
 /* From the signal until the job is certainly gone; only for a job that is stopped. */
@@ -107,8 +115,10 @@ static nanoseconds stop_takes(const struct lease *lease)
 
 nanoseconds lease_gone_by(const struct lease *lease)
 {
-    return earlier(instant_after(lease_own_until(lease), stop_takes(lease)),
-        instant_after(held_stop_at(lease), lease_stop_budget(lease)));
+    return is_told_program(lease)
+        ? (nanoseconds)lease->lease_timer->timer.major
+        : earlier(instant_after(lease_own_until(lease), stop_takes(lease)),
+              instant_after(held_stop_at(lease), lease_stop_budget(lease)));
 }
 
 bool lease_is_notify_only(const struct lease *lease)
@@ -129,7 +139,7 @@ enum outcome core_renew(struct core *core, struct lease *lease, nanoseconds ttl,
     if (lease->state != LEASE_HELD || lease->stopping != OUTCOME_OK) {
         return OUTCOME_LOST;
     }
-    if (lease->binding != BOUND_TIME || lease->is_opaque) {
+    if (lease->ttl == 0 || lease->is_opaque) {
         return ttl == 0 && !lease->is_opaque ? OUTCOME_OK : OUTCOME_KIND;
     }
     if (ttl != 0) {

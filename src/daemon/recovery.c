@@ -140,7 +140,8 @@ static bool ended_unreleased(const struct saved_lease *saved)
  * back. */
 static bool is_being_stopped(const struct saved_lease *saved)
 {
-    return saved->stopping != OUTCOME_OK && ended_unreleased(saved);
+    bool has_job = saved->attributes.signal != 0;
+    return saved->stopping != OUTCOME_OK && has_job && ended_unreleased(saved);
 }
 
 /* When it ended while nobody looked; 0 if it did not. In fleet scope it has ended for all when it

@@ -22,7 +22,7 @@ void client_events_granted(struct server *server, const struct effect *effect)
     }
     struct text proof = TEXT_INIT, *out = conn_events(conn_of(effect->client));
     effect->lease->is_unread = true;
-    if (effect->lease->attributes.signal != 0) {
+    if (lease_has_proof(effect->lease)) {
         proof_write(&proof, server->state.secret, effect->lease);
     }
     answer_effect(out, effect, proof.bytes);
@@ -83,7 +83,11 @@ void client_events_over(struct server *server, const struct effect *effect)
         size_t n = strlen(why);
         snprintf(why + n, sizeof why - n, ": %s", effect->reason);
     }
-    answer_effect(conn_events(conn_of(effect->client)), effect, why);
+    struct text *out = conn_events(conn_of(effect->client));
+    if (effect->kind == EFFECT_STOP && lease_is_programs(effect->lease)) {
+        answer_deadline(out, effect->lease, server->clock_offset); /* nobody else enforces it */
+    }
+    answer_effect(out, effect, why);
 }
 
 void client_events_place(struct server *server, const struct effect *effect)

@@ -40,7 +40,7 @@ bool job_holder_may_not_signal(const struct lease *lease)
 {
     struct process process;
     struct process_place place;
-    return lease->binding == BOUND_PROCESS &&
+    return lease->binding == BOUND_PROCESS && !lease_is_programs(lease) &&
         process_identify(lease->process.pid, lease->uid, false, &process, &place) ==
         PROCESS_NOT_YOURS;
 }

@@ -28,6 +28,7 @@ const char *const record_stopping_words[N_OUTCOMES] = {
     [OUTCOME_REVOKED] = "revoked",
     [OUTCOME_WITHDRAWN] = "withdrawn",
     [OUTCOME_MAX_HOLD] = "max-hold",
+    [OUTCOME_EXPIRED] = "expired",
     [OUTCOME_LOST] = "lost",
     [OUTCOME_DEADLINE] = "deadline",
 };
@@ -137,6 +138,7 @@ static void fill(struct record *record, const struct lease *lease, const char *d
     record->lease.process = lease->binding == BOUND_PROCESS ? lease->process : nobody;
     record->lease.wrapper = lease->wrapper;
     record->lease.ttl = lease->binding == BOUND_TIME ? lease->ttl : 0;
+    record->lapse = lease->binding == BOUND_TIME ? 0 : lease->ttl;
     record->lease.asked_at = lease->asked_at;
     record->lease.granted_at = lease->granted_at;
     record->lease.rested_at = 0;
@@ -205,6 +207,7 @@ static size_t longest_in(bool is_held)
 #include "journal/record_rows.def"
 #undef ROW
     record.lease.ttl = 0; /* only without a process, which takes more */
+    record.lapse = 0; /* only without a wrapper, which takes more */
     record.lease.ticket = is_held ? 0 : record.lease.ticket; /* held: in fleet scope only, */
     record.lease.rested_at = 0; /* where there is no rest */
     return (size_t)(write_words(room, &record) - room);

@@ -288,6 +288,7 @@ static void forget_the_rest(struct saved_lease *lease)
     lease_attributes_init(&lease->attributes);
     lease->attributes.kill_after = 10 * NANOSECONDS_PER_SECOND;
     lease->until = lease->binding == BOUND_TIME ? lease->until : NEVER;
+    lease->ttl = lease->binding == BOUND_TIME ? lease->ttl : 0;
     lease->hold_until = NEVER;
     lease->stopping = OUTCOME_OK;
     lease->stop_reason = NULL;
@@ -313,7 +314,11 @@ static bool read_all(struct record *record)
         : lease->ttl != 0                    ? BOUND_TIME
                                              : BOUND_CONNECTION;
     lease->is_opaque |= !record->database && is_of_fleet_only(lease);
-    return has_envelope(record, seen);
+    if (!has_envelope(record, seen)) {
+        return false;
+    }
+    lease->ttl = lease->binding == BOUND_TIME ? lease->ttl : record->lapse;
+    return true;
 }
 
 struct saved_lease *record_read(const char *text, size_t length)

@@ -7,6 +7,7 @@
 struct record {
     struct saved_lease lease; /* first: record_free() gets a pointer to it */
     const char *database; /* its name; NULL: host scope */
+    nanoseconds lapse; /* the ttl of a lease that is bound to a process as well; 0: none */
     char *kept; /* the rest of `text`: words not understood */
     char text[]; /* the strings point into it */
 };

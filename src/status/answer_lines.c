@@ -52,11 +52,11 @@ void answer_lease_id(struct text *text, const struct lease *lease)
 
 void answer_stop_rules(struct text *text, const struct lease *lease)
 {
-    if (lease->attributes.signal == 0) {
+    if (!lease_has_proof(lease)) {
         return;
     }
-    if (lease->binding == BOUND_CONNECTION) {
-        text_add_key(text, "bound", "connection");
+    if (lease->binding == BOUND_CONNECTION || lease->attributes.signal == 0) {
+        text_add_key(text, "bound", lease_bound_word(lease));
     }
     text_add_number_key(text, "kill_after", (uint64_t)lease->attributes.kill_after / 1000000);
     text_add(text, "ms");
@@ -154,7 +154,7 @@ static size_t longest_grant(bool has_job)
 size_t answer_longest_grant(const struct acquire_request *ask)
 {
     static size_t longest[2]; /* always the same */
-    bool has_job = ask->attributes.signal != 0;
+    bool has_job = ask->attributes.signal != 0 || ask->binding == BOUND_PROCESS;
     if (longest[has_job] == 0) {
         longest[has_job] = longest_grant(has_job);
     }

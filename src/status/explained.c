@@ -255,7 +255,9 @@ static void say_end(struct reasons *reasons, const struct scene *scene, const st
     bool is_of_max_hold = hold != NEVER && until >= lease->granted_at + hold;
     char span[32];
     if (lease->stopping != OUTCOME_OK) {
-        reasons_say(reasons, "its job is being stopped: %s",
+        reasons_say(reasons, "its %s: %s",
+            lease_is_programs(lease) ? "program has been told to give it back, or it loses it"
+                                     : "job is being stopped",
             code_table[outcome_code((enum outcome)lease->stopping)].meaning);
     } else if (until == NEVER) {
         reasons_say(reasons, "%s", ends[lease->binding]);

@@ -63,13 +63,8 @@ void lease_row_identify(
 static void fill_life(
     struct status_lease *line, const struct lease *lease, const struct scene *scene)
 {
-    static const char *const binding_words[] = {
-        [BOUND_CONNECTION] = "connection",
-        [BOUND_PROCESS] = "process",
-        [BOUND_TIME] = "time",
-    };
     nanoseconds until = lease_own_until(lease);
-    line->bound = binding_words[lease->binding];
+    line->bound = lease_bound_word(lease);
     if (until != NEVER) {
         line->until = instant_of(until);
     }

@@ -65,7 +65,7 @@ static struct acquire_request make_ask(void)
         .binding = (enum binding)random_below(random, 3),
         .process = {.pid = pid, .started = (uint64_t)pid},
         .ttl = 10 * SECOND,
-        .attributes.signal = SIGNAL_TERM};
+        .attributes.signal = random_percent(random, 75) ? SIGNAL_TERM : 0}; /* a program's */
     uint32_t first = random_below(random, 8), second = (first + 2 + random_below(random, 5)) % 8;
     ask.wants[0] = (struct requested_resource){
         .name = names[first], .count = 1 + random_below(random, MAX_CLAIMED)};

@@ -16,6 +16,7 @@ struct known {
     bool is_there; /* its database was asked, or has it from before */
     bool is_killed; /* SIGKILL has been asked for, perhaps by an earlier core */
     nanoseconds dead_by; /* once its stop has begun, its deadline: SIGKILL by then; or 0 */
+    nanoseconds told; /* a program: it has its units until then, or 0 */
     struct saved_lease *record;
 };
 

@@ -62,6 +62,20 @@ static void take_stop(const struct lease *lease, struct known *known)
     known->dead_by = deadline > world.now ? deadline : world.now;
 }
 
+/* A database may grant after its deadline here: that was told before. */
+static nanoseconds told_end(const struct lease *lease)
+{
+    nanoseconds deadline = lease->database != 0 ? world.good_until[lease->database - 1] : 0;
+    return deadline != 0 ? earlier(lease_gone_by(lease), deadline) : lease_gone_by(lease);
+}
+
+/* Not given back or dropped, nor given to whom the database names. */
+static bool is_taken(enum outcome why)
+{
+    return why == OUTCOME_REVOKED || why == OUTCOME_WITHDRAWN || why == OUTCOME_MAX_HOLD ||
+        why == OUTCOME_EXPIRED || why == OUTCOME_DEADLINE;
+}
+
 static void take_effect(const struct effect *effect)
 {
     const struct lease *lease = effect->lease;
@@ -81,11 +95,19 @@ static void take_effect(const struct effect *effect)
         REQUIRE(lease->database == 0 || lease->id == world.granting, "%ju granted", lease->id);
         break;
     case EFFECT_SIGNAL:
+        REQUIRE(!lease_is_programs(lease), "the program of %ju is signalled", lease->id);
         known->is_killed |= effect->signal == SIGKILL;
+        break;
+    case EFFECT_LOST:
+        REQUIRE(world.now >= known->told || !is_taken(effect->why),
+            "%ju is taken from its program too early", lease->id);
         break;
     case EFFECT_STOP:
         if (effect->why == OUTCOME_DEADLINE) {
             take_stop(lease, known);
+        }
+        if (lease_is_programs(lease) && lease->state == LEASE_HELD) {
+            known->told = told_end(lease);
         }
         break;
     default:
@@ -139,7 +161,10 @@ static void check_fleet_lease(const struct lease *lease, const struct known *kno
     REQUIRE(!is_late, "%ju is not stopped in time", lease->id);
     bool must_be_killed = known->dead_by != 0 && known->dead_by < world.now &&
         lease->binding == BOUND_PROCESS && !lease->process_is_gone &&
-        lease->attributes.on_lost == ON_LOST_KILL;
+        !lease_is_programs(lease) && lease->attributes.on_lost == ON_LOST_KILL;
+    bool must_be_gone = known->dead_by != 0 && known->dead_by < world.now && is_held &&
+        lease_is_programs(lease);
+    REQUIRE(!must_be_gone, "the program of %ju outlives its deadline", lease->id);
     REQUIRE(!must_be_killed || known->is_killed, "%ju outlives its deadline", lease->id);
 }
 

@@ -196,7 +196,7 @@ void core_ask_init(struct core_ask *out, struct simulation *simulation, const st
         .attributes = {.priority = ask->priority,
             .kill_after = ask->kill_after,
             .on_lost = (uint8_t)ask->on_lost,
-            .signal = SIGNAL_TERM,
+            .signal = ask->is_programs ? 0 : SIGNAL_TERM,
             .parent = ask->parent},
         .pid = pid,
         .binding = ask->binding,

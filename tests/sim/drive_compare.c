@@ -204,8 +204,7 @@ static void compare_lease(struct simulation *simulation, const struct model_leas
         lease_is_detached(lease) == (expected->client < 0), "lease %ju: is it away?", expected->id);
     REQUIRE(expected->client < 0 || lease->client == &simulation->clients[expected->client],
         "lease %ju has another client", expected->id);
-    bool is_limited = expected->held && expected->stopping == OUTCOME_OK;
-    REQUIRE(!expected->held || lease_until(lease) == (is_limited ? expected->due : NEVER),
+    REQUIRE(!expected->held || lease_until(lease) == model_until(expected),
         "lease %ju is good until %jd", expected->id, (intmax_t)lease_until(lease));
     REQUIRE(lease->stopping == expected->stopping, "lease %ju: is it stopped?", expected->id);
     REQUIRE(lease->attributes.kill_after == expected->kill_after &&

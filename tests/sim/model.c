@@ -319,6 +319,7 @@ struct model_lease model_lease_of(
         .priority = ask->priority,
         .parent = ask->parent,
         .binding = ask->binding,
+        .is_programs = ask->is_programs,
         .is_alive = true,
         .ttl = ask->ttl,
         .kill_after = ask->has_kill_after ? ask->kill_after : NEVER,

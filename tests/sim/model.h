@@ -61,6 +61,7 @@ struct model_ask {
     uint64_t parent;
     uint32_t once; /* 0 = none; unique to this ask */
     enum binding binding;
+    bool is_programs; /* BOUND_PROCESS: and never signalled */
     nanoseconds ttl;
     bool has_kill_after, has_on_lost;
     nanoseconds kill_after;
@@ -165,6 +166,7 @@ struct model_lease {
     size_t n_claims;
 
     enum binding binding;
+    bool is_programs;
     bool is_alive; /* its process */
     bool is_reported; /* the core knows that it is dead */
     bool ended_unreleased; /* it ends, and nobody has given it back */
@@ -270,6 +272,9 @@ void model_revoke(struct model *model, uint64_t lease);
 void model_withdraw(struct model *model, uint64_t lease);
 void model_drop(struct model *model, uint64_t lease);
 void model_renew(struct model *model, uint64_t lease, nanoseconds ttl);
+/* When a held lease begins to be taken away; NEVER if that is not limited, or a job is being
+ * stopped. */
+nanoseconds model_until(const struct model_lease *lease);
 void model_bind(struct model *model, uint64_t lease, int by, enum binding binding);
 
 /* model_restart.c. Everything is over except what was remembered: all leases are `past` now, and

@@ -157,7 +157,8 @@ static void make_again(struct model *model, const struct model_lease *past)
         nanoseconds killed_by =
             past->stopping != OUTCOME_OK ? model->now + past->kill_after : NEVER;
         hold_again(lease);
-        model_set_due(model, lease, earlier(past->due, killed_by));
+        model_set_due(
+            model, lease, past->is_programs ? past->due : earlier(past->due, killed_by));
     } else {
         lease->until_serial = ++model->moment;
         lease->has_waited = true;

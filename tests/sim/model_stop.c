@@ -30,7 +30,7 @@ void model_begin_term(struct model *model, struct model_lease *lease)
 {
     lease->granted_at = model->now;
     lease->hold_until = after(model->now, max_hold(lease));
-    nanoseconds ttl = lease->binding == BOUND_TIME ? lease->ttl : NEVER;
+    nanoseconds ttl = lease->ttl != 0 ? lease->ttl : NEVER;
     model_set_due(model, lease, earlier(lease->hold_until, after(model->now, ttl)));
 }
 
@@ -60,7 +60,7 @@ void model_unwatch(struct model *model, struct model_lease *lease)
 
 static bool can_be_signalled(const struct model_lease *lease)
 {
-    return lease->binding == BOUND_PROCESS && !lease->is_reported;
+    return lease->binding == BOUND_PROCESS && !lease->is_reported && !lease->is_programs;
 }
 
 static void signal_job(struct model *model, struct model_lease *lease, int signal)
@@ -129,10 +129,24 @@ void model_grace_is_over(struct model *model)
 
 /* ---- taken away ---- */
 
-static nanoseconds half_margin(const struct model_lease *lease)
+static nanoseconds margin(const struct model_lease *lease)
 {
-    nanoseconds margin = lease->kill_after / 3;
-    return (margin < NANOSECONDS_PER_SECOND ? NANOSECONDS_PER_SECOND : margin) / 2;
+    nanoseconds third = lease->kill_after / 3;
+    return third < NANOSECONDS_PER_SECOND ? NANOSECONDS_PER_SECOND : third;
+}
+
+nanoseconds model_until(const struct model_lease *lease)
+{
+    return lease->stopping == OUTCOME_OK ? lease->due
+        : lease->is_programs             ? lease->due - lease->kill_after - margin(lease)
+                                         : NEVER;
+}
+
+/* With its client, a job has half the margin; a program that nobody kills has all of it. */
+static nanoseconds patience(const struct model_lease *lease)
+{
+    nanoseconds more = lease->client >= 0 ? margin(lease) / 2 : 0;
+    return lease->kill_after + (lease->is_programs ? margin(lease) : more);
 }
 
 static void stop_harder(struct model *model, struct model_lease *lease, enum outcome why)
@@ -160,11 +174,10 @@ static void stop(struct model *model, struct model_lease *lease, enum outcome wh
     }
     if (lease->client >= 0) {
         model_require_effect(model, EFFECT_STOP, lease, why);
-        model_set_due(model, lease, model->now + lease->kill_after + half_margin(lease));
     } else {
         signal_job(model, lease, SIGTERM);
-        model_set_due(model, lease, model->now + lease->kill_after);
     }
+    model_set_due(model, lease, model->now + patience(lease));
 }
 
 void model_term_is_due(struct model *model, struct model_lease *lease)
@@ -221,7 +234,7 @@ void model_renew(struct model *model, uint64_t id, nanoseconds ttl)
 {
     struct model_lease *lease = model_find_lease(model, id);
     bool is_over = !lease->held || lease->stopping != OUTCOME_OK;
-    bool is_timed = lease->binding == BOUND_TIME;
+    bool is_timed = lease->ttl != 0;
     model_require_outcome(model,
         is_over                ? OUTCOME_LOST
             : is_timed || !ttl ? OUTCOME_OK
@@ -241,6 +254,7 @@ void model_bind(struct model *model, uint64_t id, int by, enum binding binding)
     model_require_outcome(model, may ? OUTCOME_OK : OUTCOME_KIND, NULL);
     if (may) {
         lease->binding = binding;
+        lease->is_programs = false;
         lease->is_alive = true;
         lease->is_reported = lease->is_watched = false;
         if (binding == BOUND_PROCESS && (lease->client < 0 || lease->stopping != OUTCOME_OK)) {

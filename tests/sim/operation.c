@@ -54,9 +54,10 @@ static uint32_t new_once(const struct model *model, struct random *random)
 /* Bound to a process or to time; how the job is stopped. */
 static void make_binding(struct model_ask *ask, struct random *random)
 {
-    ask->binding = (enum binding)PICK(random, BOUND_CONNECTION, BOUND_CONNECTION, BOUND_PROCESS,
-        BOUND_PROCESS, BOUND_PROCESS, BOUND_TIME);
-    if (ask->binding == BOUND_TIME) {
+    uint32_t dice = random_below(random, 6);
+    ask->is_programs = dice == 4;
+    ask->binding = dice < 2 ? BOUND_CONNECTION : dice < 5 ? BOUND_PROCESS : BOUND_TIME;
+    if (ask->binding == BOUND_TIME || (ask->is_programs && random_percent(random, 30))) {
         ask->ttl = (nanoseconds)(1 + random_below(random, 30)) * NANOSECONDS_PER_SECOND / 2;
     }
     ask->has_kill_after = random_percent(random, 10);
@@ -369,6 +370,7 @@ static void make_reclaim_unknown(struct operation *operation, const struct model
         .parent = lease->parent,
         .once = lease->once,
         .binding = lease->binding,
+        .is_programs = lease->is_programs,
         .ttl = lease->ttl};
     for (size_t i = 0; i < lease->n_claims; i++) {
         strcpy(ask->wants[i].name, past->on[i].name);

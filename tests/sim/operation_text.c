@@ -16,9 +16,9 @@ static void print_ask(const struct model_ask *ask)
     for (size_t i = 0; i < ask->n_wants; i++) {
         printf(" %s:%u", ask->wants[i].name, ask->wants[i].count);
     }
+    const char *bound = ask->is_programs ? "peer" : bindings[ask->binding];
     printf(" wait=%g priority=%d holder=h%u parent=%ju once=%u bound=%s ttl=%g", seconds(ask->wait),
-        ask->priority, ask->holder, (uintmax_t)ask->parent, ask->once, bindings[ask->binding],
-        seconds(ask->ttl));
+        ask->priority, ask->holder, (uintmax_t)ask->parent, ask->once, bound, seconds(ask->ttl));
     if (ask->has_kill_after) {
         printf(" kill-after=%g", seconds(ask->kill_after));
     }

@@ -160,6 +160,9 @@ static void ask_take_key(struct acquire_request *ask, const char *key, const cha
         ask->binding = BOUND_PROCESS;
         ask->process = process_of(number(value));
         ask->pid = ask->process.pid;
+    } else if (strcmp(key, "peer") == 0) { /* a program's; a ttl comes before it */
+        ask_take_key(ask, "pid", value);
+        ask->attributes.signal = 0;
     } else if (strcmp(key, "wrapper") == 0) {
         ask->wrapper = process_of(number(value));
     } else if (strcmp(key, "ttl") == 0) {

@@ -35,6 +35,7 @@ const char *const outcome_words[N_OUTCOMES] = {
     [OUTCOME_DEADLINE] = "deadline",
     [OUTCOME_NO_SPACE] = "no-space",
     [OUTCOME_FORBIDDEN] = "forbidden",
+    [OUTCOME_JOBS_ONLY] = "jobs-only",
     [OUTCOME_NOT_HOLDER] = "not-holder",
     [OUTCOME_UNKNOWN] = "unknown",
     [OUTCOME_IMPOSSIBLE] = "impossible",

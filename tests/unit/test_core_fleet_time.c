@@ -27,6 +27,22 @@ static const struct story the_rule[] = {
             "deadline -> 17.5"}},
 };
 
+/* It has all of its time, and nobody has the unit before. */
+static const struct story programs[] = {
+    {"told in time",
+        {ONE_HELD("kill-after=6", "peer=7"), "good 1: 25", "good-until A -> 17 gone by 25",
+            "at 17 -> ok; A watch; A stop deadline", "good-until A -> 17 gone by 25", "at 24.999",
+            "at 25 -> ok; A give-back; A lost deadline"}},
+    {"a late tick",
+        {ONE_HELD("kill-after=6", "peer=7"), "good 1: 25", "at 20 -> ok; A watch; A stop deadline",
+            "at 24.999", "at 25 -> ok; A give-back; A lost deadline"}},
+};
+
+Test(fleet_time, programs)
+{
+    tell(programs);
+}
+
 Test(fleet_time, the_rule)
 {
     tell(the_rule);

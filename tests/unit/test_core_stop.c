@@ -48,6 +48,47 @@ Test(stop, revoked)
     tell(revocations);
 }
 
+/* ---- programs: told, and never signalled ---- */
+
+static const struct story programs[] = {
+    {"all of its time, with its client or without",
+        {ONE_HOLDER("", "peer=7"), "at 1", "revoke A -> ok; A watch; A stop revoked",
+            "good-until A -> 1 gone by 5", "ann goes", "at 4.999",
+            "at 5 -> ok; A lost revoked unheard; B granted d=0", "deadline -> never"}},
+    {"alone",
+        {ONE_HOLDER("", "peer=7"), "ann goes -> ok; A watch", "at 1", "revoke A",
+            "good-until A -> 1 gone by 5", "at 4.999", "at 5 -> " LOST_UNHEARD}},
+    {"its own user stops it",
+        {ONE_HOLDER("", "peer=7"), "withdraw A -> ok; A watch; A stop withdrawn", "at 3.999",
+            "at 4 -> ok; A lost withdrawn; B granted d=0"}},
+    {"max-hold",
+        {ONE_HOLDER("max-hold=5", "peer=7"), "good-until A -> 5 gone by 9",
+            "at 5 -> ok; A watch; A stop max-hold", "good-until A -> 5 gone by 9", "at 8.999",
+            "at 9 -> ok; A lost max-hold; B granted d=0"}},
+    {"its ttl",
+        {ONE_HOLDER("", "ttl=5 peer=7"), "good-until A -> 5 gone by 9",
+            "at 5 -> ok; A watch; A stop expired", "at 9 -> ok; A lost expired; B granted d=0"}},
+    {"term", {ONE_HOLDER("on-lost=term", "peer=7"), "revoke A -> ok; A watch; A stop revoked",
+                 "at 3.999", "at 4 -> " LOST}},
+    {"warn", {ONE_HOLDER("on-lost=warn", "peer=7"), "revoke A -> " LOST}},
+    {"it ends meanwhile",
+        {ONE_HOLDER("", "peer=7"), "revoke A -> ok; A watch; A stop revoked", "ann goes",
+            "exit A -> ok; B granted d=0"}},
+    {"a job's from then on",
+        {ONE_HOLDER("", "peer=7"), "ann binds A: 8", "ann goes -> ok; A watch",
+            "revoke A -> ok; A signal 15", "at 3 -> ok; A signal 9"}},
+    {"over a restart, when it was told",
+        {"lock d kill-after=3", "ann has A: d peer=7", "at 1",
+            "revoke A -> ok; A watch; A stop revoked",
+            "restart: lock d kill-after=3 -> A; A watch", "good-until A -> 1 gone by 5",
+            "at 4.999", "at 5 -> ok; A lost revoked unheard"}},
+};
+
+Test(stop, programs)
+{
+    tell(programs);
+}
+
 static const struct story on_lost[] = {
     {"kill process client",
         {ONE_HOLDER("", "pid=7"), "at 1", "revoke A -> ok; A watch; A stop revoked",

@@ -291,7 +291,9 @@ static void inflate(struct lease *lease, struct lease_timer *lease_timer)
     lease->uid = UINT32_MAX;
     lease->pid = lease->process.pid = lease->wrapper.pid = INT32_MAX;
     lease->process.started = lease->wrapper.started = UINT64_MAX;
-    lease->asked_at = lease->granted_at = lease->ttl = NEVER - 1;
+    lease->asked_at = lease->granted_at = NEVER - 1;
+    /* A process that has a wrapper is no program's. */
+    lease->ttl = lease->binding == BOUND_TIME ? NEVER - 1 : 0;
     lease->stopping = OUTCOME_WITHDRAWN;
     lease->lease_timer = lease_timer;
     lease_timer->timer.major = NEVER - 1;
