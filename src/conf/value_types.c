@@ -119,6 +119,7 @@ static const char *const sharing_words[] = {"per-user", "shared", NULL};
 static const char *const showing_words[] = {"all", "owner", NULL};
 static const char *const logging_words[] = {"changes", "leases", NULL};
 static const char *const consent_words[] = {"no", "yes", NULL};
+static const char *const refusal_words[] = {"yes", "no", NULL};
 static const char *const scope_words[] = {"host", "fleet", NULL};
 static const char *const tls_version_words[] = {"1.2", "1.3", NULL};
 

@@ -87,6 +87,9 @@ static enum outcome judge_waiter(
     if (answer_is_too_much(&ask, units_max_bytes_of(judging->core, lease))) {
         return OUTCOME_IMPOSSIBLE;
     }
+    if (definition->refuses_programs && lease->attributes.signal == 0) {
+        return OUTCOME_JOBS_ONLY;
+    }
     if (lease_is_detached(lease)) {
         return OUTCOME_OK;
     }

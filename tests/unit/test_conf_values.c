@@ -113,6 +113,7 @@ Test(conf_values, each_key_of_a_resource_arrives)
                                   "max-hold = 2h\n"
                                   "kill-after = 7s\n"
                                   "on-lost = term\n"
+                                  "programs = no\n"
                                   "keep = 1m\n"
                                   "max-waiters = 2\n"
                                   "max-units-per-user = 3\n"
@@ -154,6 +155,8 @@ Test(conf_values, each_key_of_a_resource_arrives)
     expect_ids(&pool->rights.deny_groups, 2001, 7);
     cr_expect(pool->shows_to_owner_only);
     cr_expect(pool->shows_arguments);
+    cr_expect(pool->refuses_programs);
+    cr_expect_not(conf->definitions[1].refuses_programs);
     expect_ids(&pool->rights.admin_users, 3, 4);
     expect_ids(&pool->rights.admin_groups, 2000, 2001);
     cr_expect_eq(pool->max_instances, 5);
@@ -294,6 +297,8 @@ static const struct {
     {false, SECTION_LOCK, "show-commands", "nobody"},
     {true, SECTION_LOCK, "show-arguments", "yes"},
     {false, SECTION_LOCK, "show-arguments", "true"},
+    {true, SECTION_LOCK, "programs", "yes"},
+    {false, SECTION_LOCK, "programs", "none"},
     {true, SECTION_DAEMON, "log", "leases"},
     {false, SECTION_DAEMON, "log", "all"},
     {true, SECTION_DAEMON, "history", "0"},
@@ -433,6 +438,7 @@ static const char *const other_values[N_VALUE_TYPES] = {
     [VALUE_span] = "1s",
     [VALUE_order] = "first-fit",
     [VALUE_consent] = "yes",
+    [VALUE_refusal] = "no",
     [VALUE_selection] = "random",
     [VALUE_on_lost] = "warn",
     [VALUE_sharing] = "shared",
