@@ -105,6 +105,24 @@ bool named_process_find(
     return false;
 }
 
+bool named_process_peer(struct call *call, enum binding *bindingp, struct process *process)
+{
+    const char *bind = call->request->keys[KEY_INDEX_bind];
+    struct conn *conn = call->conn;
+    *bindingp = conn->pid > 0 ? BOUND_PROCESS : BOUND_CONNECTION;
+    *process = (struct process){.pid = conn->pid};
+    if (strcmp(bind, "peer") != 0) {
+        call_refuse(call, CODE_BAD_VALUE, "bind");
+        return false;
+    }
+    if (conn->pid > 0 && !conn_bind_to_peer(conn, process)) {
+        answer_error_saying(call->out, could_not_look(errno) ? CODE_NO_MEMORY : CODE_BAD_VALUE,
+            "bind: the process that has connected is gone, or cannot be seen");
+        return false;
+    }
+    return true;
+}
+
 /* ---- an ask ---- */
 
 /* A count that is a number, but too large for anything, is for the core to refuse. */
@@ -211,8 +229,9 @@ static bool parse_wrapper(struct call *call, struct acquire_request *ask)
 static bool parse_binding(struct call *call, struct acquire_request *ask)
 {
     const char *pid = call->request->keys[KEY_INDEX_pid];
-    if (pid && ask->ttl != 0) {
-        call_refuse(call, CODE_MALFORMED, "pid and ttl");
+    const char *bind = call->request->keys[KEY_INDEX_bind];
+    if (pid && (bind || ask->ttl != 0)) {
+        call_refuse(call, CODE_MALFORMED, bind ? "pid and bind" : "pid and ttl");
         return false;
     }
     if (!pid && call->request->keys[KEY_INDEX_wrapper]) {
@@ -220,9 +239,9 @@ static bool parse_binding(struct call *call, struct acquire_request *ask)
         return false;
     }
     if (!pid) {
-        ask->binding = ask->ttl != 0 ? BOUND_TIME : BOUND_CONNECTION;
         ask->attributes.signal = 0; /* there is no job */
-        return true;
+        ask->binding = ask->ttl != 0 ? BOUND_TIME : BOUND_CONNECTION;
+        return !bind || named_process_peer(call, &ask->binding, &ask->process);
     }
     ask->attributes.signal = ask->attributes.signal != 0 ? ask->attributes.signal : SIGTERM;
     return named_process_find(call, pid, &ask->binding, &ask->process) && parse_wrapper(call, ask);
@@ -239,6 +258,11 @@ static bool may_use_all(struct call *call, struct acquire_request *ask)
         }
         if (!call_may_use(call, want->definition, want->name)) {
             core_count_refused(call->server->core, ask, OUTCOME_FORBIDDEN);
+            return false;
+        }
+        if (want->definition->refuses_programs && !call->request->keys[KEY_INDEX_pid]) {
+            call_refuse(call, CODE_JOBS_ONLY, want->name);
+            core_count_refused(call->server->core, ask, OUTCOME_JOBS_ONLY);
             return false;
         }
     }

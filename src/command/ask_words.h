@@ -25,5 +25,8 @@ bool ask_parse_attributes(struct call *call, struct acquire_request *ask);
  * False, after an answer, if there is no such process, or not one that the client may signal. */
 bool named_process_find(
     struct call *call, const char *pid, enum binding *bindingp, struct process *process);
+/* Of `bind=peer`: the process that has connected, with which the connection ends from now on.
+ * BOUND_CONNECTION if it cannot be seen: it lives in a PID namespace that is not below ours. */
+bool named_process_peer(struct call *call, enum binding *bindingp, struct process *process);
 /* False, after an answer: the client lives in another PID namespace, or that cannot be told. */
 bool named_process_shares_pid_ns(struct call *call);

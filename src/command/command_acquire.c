@@ -52,12 +52,12 @@ static bool can_be_asked(struct call *call, const struct acquire_request *ask)
 
 /* ---- answers ---- */
 
-/* Adds what the client needs to have the lease back if the journal is lost: only a lease with a job
- * needs it. */
+/* Adds what the client needs to have the lease back if the journal is lost: only one with a job, or
+ * of a program, needs it. */
 static void add_proof(struct call *call, const struct lease *lease)
 {
     const struct state *state = &call->server->state;
-    if (lease->attributes.signal != 0 && state->found != STATE_UNREADABLE) {
+    if (lease_has_proof(lease) && state->found != STATE_UNREADABLE) {
         text_add(call->out, " proof=");
         proof_write(call->out, state->secret, lease);
     }
@@ -155,7 +155,8 @@ static void command_acquire_take_lease(struct call *call, const struct asked *as
     struct core *core = call->server->core;
     size_t units =
         units_max_bytes(core, ask->wants, ask->n_wants) + removed_items_bytes(asked);
-    size_t proof = ask->attributes.signal != 0 ? proof_max_bytes(ask->n_wants) : 0;
+    bool has_proof = ask->attributes.signal != 0 || ask->binding == BOUND_PROCESS;
+    size_t proof = has_proof ? proof_max_bytes(ask->n_wants) : 0;
     if (answer_is_too_much(ask, units + proof)) {
         answer_error_saying(call->out, CODE_IMPOSSIBLE, ANSWER_TOO_MUCH);
         core_count_refused(call->server->core, ask, OUTCOME_IMPOSSIBLE);
@@ -211,9 +212,25 @@ static bool may_have_back(struct call *call, struct lease *lease)
 typedef enum outcome take_operation(struct core *core, struct client *client, struct lease *lease,
     nanoseconds now, struct effects *effects);
 
+/* A program's lease is its process's, as long as that lives: `bind` moves it. */
+static bool is_its_process(struct call *call, const struct lease *lease)
+{
+    struct process peer;
+    bool is_its = conn_bind_to_peer(call->conn, &peer) && peer.pid == lease->process.pid &&
+        peer.started == lease->process.started;
+    if (!is_its) {
+        answer_error_saying(call->out, CODE_HELD, "it belongs to process %d: `bind` moves it",
+            (int)lease->process.pid);
+    }
+    return is_its;
+}
+
 static void take_back(struct call *call, struct lease *lease, take_operation *operation)
 {
     struct server *server = call->server;
+    if (lease_is_programs(lease) && !is_its_process(call, lease)) {
+        return;
+    }
     if (!may_have_back(call, lease)) {
         return;
     }
@@ -358,6 +375,10 @@ static void reclaim_unknown(struct call *call, uint64_t id)
     struct asked asked = {.id = id};
     struct saved_lease proven = {.id = id};
     char *texts[MAX_RESOURCES_PER_LEASE] = {NULL};
+    if (request->keys[KEY_INDEX_ttl] && !request->keys[KEY_INDEX_bind]) {
+        call_refuse(call, CODE_MALFORMED, "ttl without bind"); /* nothing proves such a lease */
+        return;
+    }
     if (!ask_parse_wants(
             call, request->arguments + 1, request->n_arguments - 1, &asked.ask, texts) ||
         !ask_parse_attributes(call, &asked.ask)) {

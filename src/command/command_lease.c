@@ -1,9 +1,9 @@
-/* command_lease.c - requests about an existing lease: release, cancel, renew, bind, away,
- * back, revoke, drop. */
+/* command_lease.c - requests about an existing lease: release, cancel, renew, away, back,
+ * revoke, drop. */
 #include "admission/server.h"
 #include "base/closest_match.h"
 #include "base/words.h"
-#include "command/ask_words.h"
+#include "command/own_lease.h"
 #include "command/remote.h"
 #include "conn/command_call.h"
 #include "conn/conn.h"
@@ -265,24 +265,7 @@ void command_cancel(struct call *call)
     }
 }
 
-/* ---- one lease, by its id or an identity ---- */
-
-/* NULL, after an answer. */
-static struct lease *find_by_id(struct call *call)
-{
-    uint64_t id;
-    const char *word = call->request->arguments[0];
-    if (!remote_parse_own(call->server, word, &id)) {
-        answer_error_saying(call->out, CODE_BAD_VALUE, "not a lease");
-        return NULL;
-    }
-    struct lease *lease = core_find_lease(call->server->core, id);
-    if (!lease) {
-        call_refuse_unknown_lease(call);
-        return NULL;
-    }
-    return call_owns(call, lease) ? lease : NULL;
-}
+/* ---- one lease, by its identity ---- */
 
 static struct lease *find_by_identity(struct call *call, const char *holder)
 {
@@ -308,25 +291,6 @@ static struct lease *find_by_identity(struct call *call, const char *holder)
         refuse_identity(call, CODE_LOST, resource, holder);
     }
     return NULL;
-}
-
-/* The change must be written down before it is promised. */
-static bool is_written_down(struct call *call, const struct lease *lease)
-{
-    ledger_commit(&call->server->ledger);
-    if (lease->is_unwritten) {
-        call_refuse(call, CODE_NO_SPACE, NULL);
-        return false;
-    }
-    return true;
-}
-
-static void refuse_kind(struct call *call, const struct lease *lease, const char *why)
-{
-    answer_error_saying(call->out, CODE_KIND, "%s",
-        lease->is_opaque
-            ? "it was granted by a newer version of berthd; this version can only end it"
-            : why);
 }
 
 /* ---- renew ---- */
@@ -369,49 +333,17 @@ void command_renew(struct call *call)
         remote_look_up(call, call->request->arguments[0], refuse_elsewhere);
         return;
     }
-    struct lease *lease = holder ? find_by_identity(call, holder) : find_by_id(call);
+    struct lease *lease = holder ? find_by_identity(call, holder) : own_lease_find(call);
     if (!lease) {
         return;
     }
     enum outcome outcome = core_renew(server->core, lease, ttl, call->now, &server->effects);
     if (outcome == OUTCOME_KIND) {
-        refuse_kind(call, lease, "the lease is not bound to time");
+        own_lease_refuse_kind(call, lease, "the lease is not bound to time");
     } else if (outcome != OUTCOME_OK) {
         call_refuse(call, outcome_code(outcome), NULL);
-    } else if (is_written_down(call, lease)) {
+    } else if (own_lease_is_written_down(call, lease)) {
         answer_renewed(call, lease);
-    }
-}
-
-/* ---- bind ---- */
-
-void command_bind(struct call *call)
-{
-    struct server *server = call->server;
-    const char *pid = call->request->keys[KEY_INDEX_pid];
-    enum binding binding;
-    struct process process;
-    if (!pid) {
-        call_refuse(call, CODE_MALFORMED, "no pid");
-        return;
-    }
-    struct lease *lease = find_by_id(call);
-    if (!lease || !named_process_find(call, pid, &binding, &process)) {
-        return;
-    }
-    enum outcome outcome =
-        lease_bind(lease, &call->conn->client, binding, &process, &server->effects);
-    if (outcome != OUTCOME_OK) {
-        refuse_kind(call, lease, "the lease is bound to time or not yours alone");
-        return;
-    }
-    job_forget(lease); /* the old one; a new watch is an effect */
-    if (is_written_down(call, lease)) {
-        text_add(call->out, "ok");
-        text_add_key(call->out, "bound", binding == BOUND_CONNECTION ? "connection" : NULL);
-        text_add(call->out, " proof=");
-        proof_write(call->out, call->server->state.secret, lease);
-        text_add(call->out, "\n");
     }
 }
 
@@ -420,7 +352,7 @@ void command_bind(struct call *call)
 static void set_away(struct call *call, bool is_away)
 {
     struct server *server = call->server;
-    struct lease *lease = find_by_id(call);
+    struct lease *lease = own_lease_find(call);
     if (!lease) {
         return;
     }
@@ -428,7 +360,7 @@ static void set_away(struct call *call, bool is_away)
             &server->effects)) {
         call_ok(call);
     } else {
-        refuse_kind(call, lease, "the lease does not wait on this connection");
+        own_lease_refuse_kind(call, lease, "the lease does not wait on this connection");
     }
 }
 
@@ -453,7 +385,7 @@ static void revoke_or_drop(
         remote_take(call);
         return;
     }
-    struct lease *lease = find_by_id(call);
+    struct lease *lease = own_lease_find(call);
     if (lease) {
         operation(call, lease);
     }

@@ -6,6 +6,8 @@
 #include "admission/server.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "job/process.h"
+#include "job/watch.h"
 #include "wire/protocol.h"
 
 #include <assert.h>
@@ -185,6 +187,7 @@ void conn_close(struct conn *conn)
         parked_end(conn); /* nobody is to be answered */
     }
     conn_end_output(conn);
+    conn->peer_watch = watch_free(conn->peer_watch);
     conn->followed = followers_leave(conn->followed);
     idle_wait_end(&server->idle_waits, &conn->idle_waiter);
     core_client_deinit(server->core, &conn->client, clock_now(), &server->effects);
@@ -278,6 +281,36 @@ static void on_ready(uv_poll_t *poll, int status, int events)
     bool has_come = (events & UV_READABLE) && conn_read(conn);
     loop_iteration_end(&server->turn);
     scheduler_end_work(&server->scheduler, conn->member.fair_user, has_come ? 1 : 0);
+}
+
+/* What it has sent is carried out first: perhaps it gave everything back. */
+static void on_peer_gone(struct watches *watches, void *context)
+{
+    struct conn *conn = context;
+    struct server *server = conn->server;
+    (void)watches;
+    conn->peer_watch = watch_free(conn->peer_watch);
+    bool has_come = (conn->polled & UV_READABLE) && conn_read(conn);
+    if (!conn_is_closed(conn)) {
+        conn_end_input(conn);
+    }
+    loop_iteration_end(&server->turn);
+    scheduler_end_work(&server->scheduler, conn->member.fair_user, has_come ? 1 : 0);
+}
+
+bool conn_bind_to_peer(struct conn *conn, struct process *peer)
+{
+    struct process found;
+    if (!conn->peer_watch) {
+        if (!process_of_peer(conn->fd, conn->pid, conn->accepted_at, &found)) {
+            return false;
+        }
+        conn->started = found.started;
+        conn->peer_watch =
+            watch_new(&conn->server->jobs.watches, &found, on_peer_gone, conn);
+    }
+    *peer = (struct process){.pid = conn->pid, .started = conn->started};
+    return true;
 }
 
 /* Whatever keeps it ends with conn_flush(): an answer, its turn, or libuv. */
@@ -378,6 +411,7 @@ bool conn_accept(struct server *server, int fd)
     conn->server = server;
     conn->fd = fd;
     conn->pid = peer.pid;
+    conn->accepted_at = clock_now();
     enum refused_cause cause = admission_begin(
         &server->admissions, &conn->client, &conn->member, &conn->is_operators, fd, &peer);
     if (cause != NOT_REFUSED) {

@@ -19,9 +19,11 @@
 struct followed;
 struct followers_ops;
 struct parked;
+struct process;
 struct scheduler_ops;
 struct server;
 struct long_answer;
+struct watch;
 
 /* Whether the process numbers that a client names mean the same here; checked when it names one. */
 enum conn_pids { PIDS_NOT_KNOWN, PIDS_OURS, PIDS_OTHERS };
@@ -51,6 +53,8 @@ struct conn {
     struct traffic *traffic; /* NULL: it is idle; conn_traffic() makes it */
     char *program; /* from hello, or NULL */
     uint64_t started; /* when process `pid` was started, once looked up; else 0 */
+    nanoseconds accepted_at;
+    struct watch *peer_watch; /* of that process: a lease is bound to it (bind=peer); or NULL */
     int fd; /* -1 once it is closed */
     pid_t pid;
     enum conn_pids pids : 8;
@@ -74,6 +78,9 @@ bool conn_accept(struct server *server, int fd);
 /* Stops reading: the connection closes once what has come is carried out and the answers are
  * sent. */
 void conn_end_input(struct conn *conn);
+/* The connection ends with the process that has made it, also if a child has inherited the socket.
+ * False: that process has ended, or cannot be seen. */
+bool conn_bind_to_peer(struct conn *conn, struct process *peer);
 /* Idempotent. Ends its leases now; frees the struct when libuv has let go. */
 void conn_close(struct conn *conn);
 

@@ -11,7 +11,7 @@ import subprocess
 
 from conftest import Berthd, read_line
 from daemon_help import in_child, held, must_end_well, refused, status, stopped
-from lines import Client
+from lines import DEADLINE, Client, LineSocket
 from lost_help import (CLONE_NEWPID, all_back, all_free, asked_until, call, libc, needs_pids,
                        read_byte, restart, with_own_pids)
 
@@ -64,6 +64,28 @@ def test_a_pid_reused_before_berthd_looks(directory):
             reuse(victim)
         asked_until(daemon, all_free)
         assert lives(victim)
+    in_a_world_of_its_own(directory, work)
+
+
+def test_reused_before_it_asks(directory):
+    """A child asks for its dead parent, whose number another process has."""
+    def work(daemon):
+        here, there = socket.socketpair()
+
+        def connect():
+            connection = Client(daemon.socket).socket
+            socket.send_fds(there, [b"x"], [connection.fileno()])
+            signal.pause()
+
+        here.settimeout(DEADLINE)
+        victim = in_child(connect)
+        _, (fd,), _, _ = socket.recv_fds(here, 1, 1)
+        client = LineSocket(socket.socket(fileno=fd))
+        assert client.request("ping") == "ok"
+        reuse(victim)
+        assert refused(client, "acquire a bind=peer") == "bad-value"
+        asked_until(daemon, all_free)
+        client.close()
     in_a_world_of_its_own(directory, work)
 
 
@@ -140,6 +162,20 @@ def test_a_client_in_another_namespace(berth, berthd, directory):
     asked_until(daemon, all_free)
 
 
+def test_a_program_in_another_namespace(berthd):
+    """It names no number: the kernel says which process has connected."""
+    daemon = berthd("[lock a]\n")
+
+    def first():
+        client = daemon.client()
+        assert " bound=program " in client.request("acquire a bind=peer")
+        client.close()
+        asked_until(daemon, lambda now: now.resources["a"]["holders"][0].get("away") == "1")
+
+    must_end_well(in_child(lambda: with_own_pids(first)))
+    asked_until(daemon, all_free)
+
+
 def test_a_client_in_another_namespace_names_its_child(berthd, directory):
     """By the number that it has here: the client cannot mean that."""
     daemon = berthd("[lock a]\n")
@@ -199,8 +235,13 @@ def test_a_berthd_in_another_namespace(directory):
     assert " bound=connection" in client.request(f"acquire a pid={os.getpid()}")
     assert other.request("acquire a").startswith("waiting ")
     client.close()
+    program = Client(directory / "s")
+    assert program.request("acquire a bind=peer").startswith("waiting ")
     assert other.line().startswith("* granted ")
     other.close()
+    granted = program.line()
+    assert granted.startswith("* granted ") and "bound=" not in granted
+    program.close()
     os.write(finish, b"x")
     must_end_well(pid)
     for fd in (ready, notify, over, finish):
