@@ -166,6 +166,8 @@ void ended_line_write(
     add_how(out, ended);
     add_times(out, ended, ended_at);
     text_add_number_key(out, "pid", (uint64_t)lease->pid);
+    bool is_programs = lease->binding == BOUND_PROCESS && lease->attributes.signal == 0;
+    text_add_key(out, "bound", is_programs ? "program" : NULL);
     text_add_key(out, "database", ended->database);
     text_add_key(out, "host", ended->host);
     ended_line_add_number(out, "login", entry->origin.has_login, entry->origin.login);

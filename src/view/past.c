@@ -53,6 +53,7 @@ const struct field past_lease_fields[] = {
     LEASE("holder", FIELD_TEXT, holder),
     LEASE("args", FIELD_TEXT, args),
     LEASE("cgroup", FIELD_TEXT, cgroup),
+    LEASE("bound", FIELD_TEXT, bound),
     {0},
 };
 

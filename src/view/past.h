@@ -40,6 +40,7 @@ struct past_lease {
     const char *database; /* of fleet scope: its name */
     const char *host; /* whose it was, if it is another host */
     const char *holder, *args, *cgroup;
+    const char *bound; /* "program", or NULL */
     const char *shown[N_SHOWN];
 };
 

@@ -514,7 +514,7 @@ Test(past, as_json)
         "\"login_uid\":null,\"login_user\":null,\"by_uid\":null,\"by_user\":null,"
         "\"by_login_uid\":null,\"by_login_user\":null,\"why\":null,\"database\":null,"
         "\"host\":null,\"holder\":\"job-12\",\"args\":\"train --fast\","
-        "\"cgroup\":\"/system.slice/cron.service\",\"program\":\"train\","
+        "\"cgroup\":\"/system.slice/cron.service\",\"bound\":null,\"program\":\"train\","
         "\"reason\":\"weekly load\"},"
         "{\"lease\":\"3f9m\",\"resources\":[{\"name\":\"etl\",\"units\":[\"0-3\",\"5\"],"
         "\"units_cut\":false,\"wanted\":null},{\"name\":\"deploy\",\"units\":[\"0\"],"
@@ -524,7 +524,7 @@ Test(past, as_json)
         "\"how\":\"released\",\"code\":null,\"exit\":null,\"signal\":9,\"pid\":4712,"
         "\"login_uid\":1000,\"login_user\":\"alice\",\"by_uid\":null,\"by_user\":null,"
         "\"by_login_uid\":null,\"by_login_user\":null,\"why\":null,\"database\":null,"
-        "\"host\":null,\"holder\":null,\"args\":null,\"cgroup\":null,"
+        "\"host\":null,\"holder\":null,\"args\":null,\"cgroup\":null,\"bound\":null,"
         "\"program\":null,\"reason\":null},"
         "{\"lease\":\"3f9n\",\"resources\":[{\"name\":\"etl\",\"units\":[],\"units_cut\":false,"
         "\"wanted\":2}],\"resources_cut\":false,\"uid\":1000,\"user\":\"alice\","
@@ -534,7 +534,7 @@ Test(past, as_json)
         "\"login_user\":null,\"by_uid\":null,\"by_user\":null,\"by_login_uid\":null,"
         "\"by_login_user\":null,\"why\":null,\"database\":null,\"host\":null,"
         "\"holder\":null,\"args\":null,"
-        "\"cgroup\":null,\"program\":null,\"reason\":null},"
+        "\"cgroup\":null,\"bound\":null,\"program\":null,\"reason\":null},"
         "{\"lease\":\"3f9p\",\"resources\":[{\"name\":\"etl\",\"units\":[\"0\"],"
         "\"units_cut\":true,\"wanted\":null}],\"resources_cut\":true,\"uid\":0,\"user\":\"root\","
         "\"asked_at_ms\":1795396429000,\"granted_at_ms\":1795396494000,"
@@ -543,7 +543,7 @@ Test(past, as_json)
         "\"login_uid\":null,\"login_user\":null,\"by_uid\":0,\"by_user\":\"root\","
         "\"by_login_uid\":1000,\"by_login_user\":\"alice\",\"why\":\"disk full\\u001B\","
         "\"database\":\"main\",\"host\":null,\"holder\":null,\"args\":null,"
-        "\"cgroup\":null,\"program\":null,\"reason\":null}],\"actions\":[],\"gaps\":[],"
+        "\"cgroup\":null,\"bound\":null,\"program\":null,\"reason\":null}],\"actions\":[],\"gaps\":[],"
         "\"sources\":[{\"database\":null,\"since_at_ms\":1795390000000,\"more\":false}]}\n");
 }
 
