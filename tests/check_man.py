@@ -463,11 +463,11 @@ def check_environment():
         text = section(page, "ENVIRONMENT").split("These are set for")[0]
         require_same(f"{page}: ENVIRONMENT", variables_of_page(text), found(program, variables_read(program)))
     setter = code["src/berth/environment.c"]
-    coded = {f"BERTH_{name}" for name in found("BERTH_", re.findall(r'"(?:%s)+([A-Z]+)=', setter) + [
+    coded = {f"BERTH_{name}" for name in found("BERTH_", re.findall(r'"(?:%s)+([A-Z_]+)=', setter) + [
         name for pair in re.findall(r'pool \? "([A-Z]+)" : "([A-Z]+)"', setter) for name in pair])}
     text = section("berth.1", "ENVIRONMENT").split("These are set for")[-1]
     require_same("berth.1: ENVIRONMENT: set", variables_of_page(text), coded)
-    for name in coded - {"BERTH_LEASE", "BERTH_SOCKET"}:
+    for name in coded - {"BERTH_LEASE", "BERTH_SOCKET", "BERTH_WAITED_MS"}:
         require(f"_{name.replace('BERTH_', 'BERTH_1_')}_" in text, f"berth.1: no {name} for several")
 
 

@@ -12,8 +12,8 @@ static const char prefix[] = "BERTH_";
 
 enum {
     VARIABLES_OF_A_RESOURCE = 4,
-    /* The first resource's twice, LEASE, SOCKET, and the exported one. */
-    MAX_VARIABLES = (1 + MAX_ARGUMENTS) * VARIABLES_OF_A_RESOURCE + 3,
+    /* The first resource's twice, LEASE, SOCKET, WAITED_MS, and the exported one. */
+    MAX_VARIABLES = (1 + MAX_ARGUMENTS) * VARIABLES_OF_A_RESOURCE + 4,
 };
 
 /* An offset one past the end means that something did not fit. */
@@ -94,6 +94,13 @@ bool environment_fill(struct environment *environment, const struct grant *grant
         environment_add(environment, "%s=", options->export);
         environment_add_units(environment, exported(grant), ',');
     }
+    return environment->n < sizeof environment->bytes;
+}
+
+bool environment_fill_waited(struct environment *environment, nanoseconds waited)
+{
+    environment_add(environment, "%sWAITED_MS=%llu%c", prefix,
+        (unsigned long long)milliseconds(waited), '\0');
     return environment->n < sizeof environment->bytes;
 }
 

@@ -2,6 +2,7 @@
  * wrapper fills and the child installs, or as `berth acquire` prints them. */
 #pragma once
 
+#include "base/time.h"
 #include "berth/grant.h"
 #include "berth/options.h"
 
@@ -24,6 +25,9 @@ struct environment {
 /* False if it does not fit. `socket` is absolute. */
 bool environment_fill(struct environment *environment, const struct grant *grant,
     const struct options *options, const char *socket);
+
+/* How long the job has waited for its lease. False if it does not fit. */
+bool environment_fill_waited(struct environment *environment, nanoseconds waited);
 
 /* How many bytes a list of all variables needs: of those inherited, and of those that
  * environment_enter() can add. */

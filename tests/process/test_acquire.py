@@ -53,12 +53,12 @@ SEVERAL = "ok 3k slot=b,2,1-3 item=a,1,gpu:0,x/y@z+w\n"
 
 
 def test_variables_of_several(berth, fake):
-    """The variables that a job of berth run gets, as a shell reads them."""
+    """The variables that a job of berth run gets, as a shell reads them; but how long it has waited."""
     (status, out, _), _, _ = acquired(
         berth, fake, "--ttl", "1", "b:3", "a:2", answer=SEVERAL)
     assert status == 0
     process = berth.start(
-        "run", "b:3", "a:2", "--", "sh", "-c", "env | grep ^BERTH_ | LC_ALL=C sort")
+        "run", "b:3", "a:2", "--", "sh", "-c", "env | grep ^BERTH_ | grep -v ^BERTH_WAITED_MS= | LC_ALL=C sort")
     fake.grant(SEVERAL.rstrip("\n"))
     expected = ended(process)[1]
     done = subprocess.run(

@@ -5,11 +5,12 @@ import random
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
 from conftest import Program
-from lines import DEADLINE
+from lines import DEADLINE, until
 
 PRINT_BERTH = 'env | grep -a -e ^BERTH_ -e ^CUDA= | LC_ALL=C sort'
 
@@ -23,7 +24,18 @@ def job_output(process):
 def variables(berth, fake, answer, *args, env=None, **options):
     process = berth.start("run", *args, "--", "sh", "-c", PRINT_BERTH, env=env, **options)
     fake.grant(answer)
-    return dict(line.split("=", 1) for line in job_output(process).splitlines())
+    found = dict(line.split("=", 1) for line in job_output(process).splitlines())
+    assert 0 <= int(found.pop("BERTH_WAITED_MS")) < 1000 * DEADLINE
+    return found
+
+
+def test_how_long_it_has_waited(berth, fake):
+    process = berth.start("run", "deploy", "--", "sh", "-c", "echo $BERTH_WAITED_MS")
+    berthd = fake.queue("waiting 3k position=1")
+    begun = time.monotonic()
+    until(lambda: time.monotonic() > begun + 0.2)
+    berthd.send("* granted 3k slot=deploy,17,0\n")
+    assert 200 <= int(job_output(process)) < 1000 * DEADLINE
 
 
 def test_a_lock(berth, fake):
