@@ -3,6 +3,9 @@ those for operators; test_recipes_shell.py and tests/systemd have the others."""
 
 import re
 import signal
+import subprocess
+import sys
+import textwrap
 
 import pytest
 
@@ -142,6 +145,75 @@ def test_builds_go_on_without_berthd(shell, daemon):
     assert shell.run(RECIPES["ci_build"])[:2] == (0, "make -j4 build\n")
     daemon.stop()
     assert shell.run(RECIPES["ci_build"])[:2] == (0, "make -j4 \n")
+
+
+def test_a_step_of_github(shell):
+    shell.program("bin/make", '#!/bin/sh\necho "make $*" "$BERTH_NAME"\n')
+    step = textwrap.dedent(RECIPES["ci_github"].partition("run: |\n")[2])
+    said = shell.run(
+        step, GITHUB_REPOSITORY="shop/web", GITHUB_JOB="test", GITHUB_STEP_SUMMARY="summary")
+    assert said == (0, "make -j4 check build\n", "")
+    summary = (shell.path / "summary").read_text()
+    assert re.fullmatch(r"waited \d+ s for build\n", summary)
+
+
+def test_a_step_of_gitlab(shell, daemon):
+    shell.program("bin/make")
+    step, = re.findall(r"^    - (.*)$", RECIPES["ci_gitlab"], re.M)
+    process = shell.start(step, CI_PROJECT_PATH="shop/web", CI_JOB_NAME="test")
+    pid, command = shell.next_job()
+    assert command.endswith("make -j4 check")
+    now = asked_until(daemon, holders_and_waiters("build", 1, 0))
+    assert now.resources["build"]["holders"][0]["reason"] == "shop/web%20test"
+    shell.let_go(pid)
+    assert shell.end(process)[0] == 0
+
+
+# ---- coding agents
+
+def test_agents_take_turns(shell):
+    shell.program("bin/cargo")
+    processes = [shell.start(RECIPES["agents"]) for _ in range(4)]
+    shell.run_all({"all": 4}, 2)
+    assert [shell.end(process)[0] for process in processes] == [0] * 4
+
+
+def test_an_agent_that_need_not_know(shell, daemon):
+    """What it runs under the lease asks for no other one."""
+    bin_, lib = shell.path / "bin", shell.path / "lib"
+    text = RECIPES["agents_path"].replace("/usr/bin/cargo", str(bin_ / "cargo"))
+    assert text.startswith("#!/bin/sh\n")
+    shell.program("lib/cargo", text)
+    shell.program("bin/cargo", '#!/bin/sh\necho "$1 $BERTH_NAME"\n[ "$1" = x ] || exec "$AGENTS" x\n')
+    agents = {"AGENTS": str(lib / "cargo")}
+    assert shell.run("$AGENTS test", **agents) == (0, "test agents\nx agents\n", "")
+    daemon.stop()
+    assert shell.run("$AGENTS x", **agents)[:2] == (0, "x \n")
+
+
+# ---- notebooks
+
+def test_notebook(shell, daemon):
+    """The cells, by one process; it keeps the GPU over a restart."""
+    cells = RECIPES["notebook"] + 'print(os.environ["CUDA_VISIBLE_DEVICES"], flush=True)\ninput()\n'
+    release = RECIPES["notebook_release"] + "input()\n"
+    for is_released in (True, False):
+        kernel = subprocess.Popen(
+            [sys.executable, "-c", cells + (release if is_released else "")], text=True, env=shell.environ,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        with kernel:
+            assert re.fullmatch(r"[0-3]\n", kernel.stdout.readline())
+            daemon.stop()
+            daemon.start()
+            holder, = status(daemon.client()).resources["gpus"]["holders"]
+            assert int(holder["pid"]) == kernel.pid
+            if is_released:
+                kernel.stdin.write("\n")
+                kernel.stdin.flush()
+            else:
+                kernel.kill()
+            asked_until(daemon, holders_and_waiters("gpus", 0, 0))
+            kernel.kill()
 
 
 # ---- GPU hosts
