@@ -225,6 +225,8 @@ static void restore_one(struct fleet *fleet, struct host *host, const struct sav
         session_restore(host->session, lease);
         if (job && !job->is_over) {
             core_reclaim(host->core, client_of(host, lease->uid), lease, now, &host->effects);
+        } else if (lease_is_programs(lease)) { /* its watch finds it gone; others have the grace */
+            core_process_exited(host->core, lease, now, &host->effects);
         }
     }
     if (job && job->is_over) {

@@ -60,6 +60,14 @@ static uint64_t random_parent(struct fleet *fleet, const struct host *host, uint
     return may ? job->id : 0;
 }
 
+/* It is not killed, and ends by itself when it is told to: job_is_stopped(). */
+static void be_a_program(struct acquire_request *ask, const struct host *host)
+{
+    ask->binding = BOUND_PROCESS;
+    ask->process = (struct process){.pid = 2, .started = host->n_asked + 1};
+    ask->attributes.signal = 0;
+}
+
 void jobs_ask(struct fleet *fleet, struct host *host)
 {
     static const char *const holders[] = {NULL, "x", "y", "z"};
@@ -73,6 +81,9 @@ void jobs_ask(struct fleet *fleet, struct host *host)
     ask.attributes.holder = holders[holder];
     ask.attributes.priority = random_percent(&fleet->random, 10) ? 5 : 0;
     ask.attributes.parent = random_parent(fleet, host, uid);
+    if (uid == 1) {
+        be_a_program(&ask, host);
+    }
     enum outcome outcome = core_acquire(host->core, &host->clients[uid - 1], &ask,
         host_now(fleet, host), &host->effects, &lease, &at_fault);
     if (outcome != OUTCOME_PENDING) {
