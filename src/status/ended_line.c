@@ -190,7 +190,7 @@ void ended_line_write(
 static bool is_plain(const char *word)
 {
     static const char *const plain[] = {"units", "uid", "how", "code", "ended", "held", "waited",
-        "pid", "database", "login", "by", "by_login", "exit", "signal", "unseen", "host", "id",
+        "pid", "database", "login", "by", "by_login", "exit", "signal", "unseen", "host", "id", "bound",
         "at", "resource", "target", "old", "new"};
     size_t n = strcspn(word, "= ");
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {

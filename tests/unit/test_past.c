@@ -543,7 +543,8 @@ Test(past, as_json)
         "\"login_uid\":null,\"login_user\":null,\"by_uid\":0,\"by_user\":\"root\","
         "\"by_login_uid\":1000,\"by_login_user\":\"alice\",\"why\":\"disk full\\u001B\","
         "\"database\":\"main\",\"host\":null,\"holder\":null,\"args\":null,"
-        "\"cgroup\":null,\"bound\":null,\"program\":null,\"reason\":null}],\"actions\":[],\"gaps\":[],"
+        "\"cgroup\":null,\"bound\":null,\"program\":null,\"reason\":null}],\"actions\":[],"
+        "\"gaps\":[],"
         "\"sources\":[{\"database\":null,\"since_at_ms\":1795390000000,\"more\":false}]}\n");
 }
 
