@@ -16,12 +16,12 @@ from typing import Any, Callable, Optional, TypeVar, cast
 from ._core import Loss
 from ._link import endpoint
 from ._wire import Units
-from .client import Client, Lease
+from .client import Client, Lease, Pending
 from .errors import BerthError, Down, Forbidden, Forked, Lost, NotFree, Refused, Timeout
 
 __version__ = "0.1.0"
-__all__ = ["BerthError", "Client", "Down", "Executor", "Forbidden", "Forked", "Lease", "Loss", "Lost", "NotFree", "Refused",
-           "Timeout", "Units", "acquire", "limited", "try_acquire"]
+__all__ = ["BerthError", "Client", "Down", "Executor", "Forbidden", "Forked", "Lease", "Loss", "Lost", "NotFree",
+           "Pending", "Refused", "Timeout", "Units", "acquire", "limited", "try_acquire"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -70,7 +70,8 @@ def limited(*wanted: str, wait: Optional[float] = None, **options: Any) -> Calla
     return decorate
 
 
-def _under(wanted: tuple[str, ...], options: dict[str, Any], function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+def _under(wanted: tuple[str, ...], options: dict[str, Any], function: Callable[..., Any], args: Any,
+           kwargs: Any) -> Any:
     with acquire(*wanted, **options):
         return function(*args, **kwargs)
 

@@ -215,7 +215,8 @@ class Core:
         if at < claim.planned and claim.state is not ENDED:
             claim.planned = NEVER
             if len(self._timers) > 64 + 2 * len(self.claims):  # most are of claims that have ended
-                self._timers = [(one.planned, next(self._serial), one) for one in self.claims.values() if one.planned < NEVER]
+                self._timers = [(one.planned, next(self._serial), one)
+                                for one in self.claims.values() if one.planned < NEVER]
                 heapq.heapify(self._timers)
             heapq.heappush(self._timers, (at, next(self._serial), claim))
             claim.planned = at

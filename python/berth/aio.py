@@ -15,9 +15,10 @@ from types import TracebackType
 from typing import Any, AsyncGenerator, Awaitable, Callable, Generator, Optional, TypeVar
 
 from ._core import ENDED, HELD, NEVER, Claim, Loss, clock
+from ._lease import BaseLease, Owner
 from ._link import Link, endpoint
 from ._wire import Request, parent_lease
-from .client import RETURN_WITHIN, BaseLease, Owner
+from .client import RETURN_WITHIN
 from .errors import Lost, NotFree
 
 T = TypeVar("T")

@@ -13,157 +13,21 @@ import functools
 import os
 import select
 import threading
-import warnings
 import weakref
 from types import TracebackType
-from typing import Callable, Generic, Iterator, Optional, TypeVar
+from typing import Callable, Iterator, Optional
 
 from ._core import ENDED, HELD, NEVER, Claim, Loss, clock
+from ._lease import BaseLease, Owner
 from ._link import Link
-from ._wire import Request, Units, decode, parent_lease
-from .errors import BerthError, Down, Forked, Lost, NotFree, error_of
+from ._wire import Request, decode, parent_lease
+from .errors import Down, NotFree, error_of
 
 LOOK_EVERY = 0.1  # of the keeper, until a lease is held for longer
 LINGER = 10  # looks
 RETURN_WITHIN = 1.0  # so long a release waits for berthd's word; it is given back in any case
 
 _clients: weakref.WeakSet[Client] = weakref.WeakSet()
-
-
-class Owner:
-    """What a lease needs of its client, of either kind."""
-
-    _link: Link
-    _pid: int
-
-    def _check(self) -> None:
-        if self._pid != os.getpid():
-            raise Forked("a client or lease of the parent process: use berth.acquire() in the child")
-
-    def _listen(self, claim: Claim, told: Callable[[Loss], object]) -> None:
-        raise NotImplementedError
-
-    def _look(self) -> None:
-        raise NotImplementedError
-
-
-AnyOwner = TypeVar("AnyOwner", bound=Owner)
-
-
-class BaseLease(Generic[AnyOwner]):
-    """A held lease. It does not change; `lost` and `away` say how it fares. There are no counts: each acquire is
-    another lease, which is given back once."""
-
-    __slots__ = ("_owner", "_claim", "_pipe", "id", "units", "__weakref__")
-    _owner: AnyOwner
-    _claim: Claim
-    _pipe: list[int]
-    id: str
-    units: tuple[Units, ...]
-
-    def __init__(self, owner: AnyOwner, claim: Claim) -> None:
-        put = object.__setattr__
-        put(self, "_owner", owner)
-        put(self, "_claim", claim)
-        put(self, "_pipe", [])
-        put(self, "id", claim.lease)
-        put(self, "units", claim.units)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("a lease does not change")
-
-    def __reduce__(self) -> str:
-        raise TypeError("a lease is its process's: it cannot be sent to another one")
-
-    def __repr__(self) -> str:
-        return f"<berth lease {self.id} of {', '.join(f'{one.name} {one.text}' for one in self.units)}>"
-
-    def __getitem__(self, name: str) -> Units:
-        """What it has of that resource."""
-        return next(one for one in self.units if one.name == name)
-
-    @property
-    def token(self) -> int:
-        """The fencing token, of the first resource."""
-        return self.units[0].token
-
-    @property
-    def slots(self) -> tuple[int, ...]:
-        return next((one.slots for one in self.units if one.slots), ())
-
-    @property
-    def items(self) -> tuple[str, ...]:
-        return next((one.items for one in self.units if one.items), ())
-
-    @property
-    def stop_by(self) -> Optional[float]:
-        """When to stop unless the lease is renewed by then (CLOCK_BOOTTIME); None: it is not limited."""
-        return self._limit("stop_by")
-
-    @property
-    def gone_by(self) -> Optional[float]:
-        """From when on others may have its units, unless it is renewed by then."""
-        return self._limit("gone_by")
-
-    def _limit(self, name: str) -> Optional[float]:
-        self._owner._check()
-        self._owner._look()
-        at: float = getattr(self._claim, name)
-        return at if at < NEVER else None
-
-    @property
-    def lost(self) -> Optional[Loss]:
-        """None while it is held. Away from berthd is not lost."""
-        self._owner._check()
-        if self._claim.loss is None and self._claim.state is HELD:
-            self._owner._look()
-        return self._claim.loss
-
-    @property
-    def away(self) -> bool:
-        """berthd is not there at present."""
-        self._owner._check()
-        return not self._owner._link.is_connected
-
-    def check(self) -> None:
-        """Raises Lost if it is lost, or was given back."""
-        if (loss := self.lost) is not None:
-            raise Lost(f"{loss.text} ({loss.code})", loss.code)
-        if self._claim.state is not HELD:
-            raise Lost("it was given back", "released")
-
-    def _enter(self) -> None:
-        self._owner._check()
-        if self._claim.state is not HELD:
-            self.check()  # a block for each lease, and no second one
-
-    def on_lost(self, told: Callable[[Loss], object]) -> None:
-        """Calls told(loss) once, from another thread (in asyncio: from the loop); at once if it is lost already."""
-        self._owner._check()
-        self._owner._listen(self._claim, told)
-
-    def fileno(self) -> int:
-        """A descriptor that is readable once the lease is lost, until it is given back."""
-        self._owner._check()
-        if not self._pipe:
-            self._pipe.extend(os.pipe())
-            writer = self._pipe[1]
-            self.on_lost(lambda _: os.write(writer, b"!"))
-        return self._pipe[0]
-
-    def _close_pipe(self) -> None:
-        if self._pipe:
-            self._claim.callbacks = ()
-            for fd in self._pipe:
-                os.close(fd)
-            self._pipe.clear()
-
-    def __del__(self, warn: Callable[..., None] = warnings.warn, getpid: Callable[[], int] = os.getpid) -> None:
-        try:
-            if self._claim.state is HELD and self._claim.loss is None and self._owner._pid == getpid():
-                warn(f"{self!r} was not given back: it is held until this process ends", ResourceWarning, source=self)
-        except AttributeError:
-            pass  # not whole yet
 
 
 class Lease(BaseLease["Client"]):
@@ -198,6 +62,28 @@ class Lease(BaseLease["Client"]):
             self.release()
 
 
+class Pending:
+    """What was asked for, in a program that waits by itself."""
+
+    def __init__(self, client: Client, claim: Claim) -> None:
+        self._client, self._claim = client, claim
+        self._lease: Optional[Lease] = None
+
+    def lease(self) -> Optional[Lease]:
+        """None while it waits; raises what acquire() would."""
+        self._client._check()
+        if self._claim.error is not None:
+            raise self._claim.error
+        if self._lease is None and self._claim.state is HELD:
+            self._lease = Lease(self._client, self._claim)
+        return self._lease
+
+    def cancel(self) -> None:
+        """Gives it back, granted or not."""
+        self._client._check()
+        self._client._give_back(self._claim, within=0.0)
+
+
 class Client(Owner):
     """A connection to berthd, for all threads of this process. `patience`: seconds until a berthd that does not
     answer is Down."""
@@ -227,8 +113,8 @@ class Client(Owner):
     # ---- for users
 
     def acquire(self, *wanted: str, wait: Optional[float] = None, strict: bool = False, **options: object) -> Lease:
-        """Waits at most `wait` seconds (None: for ever; 0: only tries) for "NAME" or "NAME:COUNT", all of them or
-        none. Options: priority, reason, program, holder, kill_after, on_lost. With `strict` the lease is bound to this
+        """Waits at most `wait` seconds (None: for ever; 0: only tries) for "NAME" or "NAME:COUNT", all of them or none.
+        Options: priority, reason, program, holder, kill_after, on_lost. With `strict` the lease is bound to this
         process as a job's, which is stopped, by SIGKILL in the end, when the lease is lost."""
         self._check()
         claim = Claim(Request.of(wanted, strict, tuple(options.items()), self._parent), wait)
@@ -282,6 +168,15 @@ class Client(Owner):
 
     # ---- for any loop: a program that waits by itself calls dispatch() when fileno() is ready or timeout() is over
 
+    def begin(self, *wanted: str, wait: Optional[float] = None, strict: bool = False, **options: object) -> Pending:
+        """Asks as acquire() does, and does not wait."""
+        self._check()
+        claim = Claim(Request.of(wanted, strict, tuple(options.items()), self._parent), wait)
+        with self._lock:
+            self._link.add(claim)
+            self._ring_if_needed()
+        return Pending(self, claim)
+
     def fileno(self) -> int:
         return self._link.fileno()
 
@@ -325,7 +220,8 @@ class Client(Owner):
     def _follow(self, gate: threading.Lock, until: float) -> None:
         is_open = False
         try:
-            is_open = gate.acquire(timeout=-1 if until == NEVER else min(max(until - clock(), 0), threading.TIMEOUT_MAX))
+            left = -1.0 if until == NEVER else min(max(until - clock(), 0.0), threading.TIMEOUT_MAX)
+            is_open = gate.acquire(timeout=left)
         finally:
             if not is_open:
                 with self._lock:
