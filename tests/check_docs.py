@@ -114,7 +114,7 @@ def check_messages():
 # ---- README.md, and what documents refer to ----
 
 # What a reader takes in at once.
-README_LINES, README_COLUMNS, README_WORDS = 120, 80, 900
+README_LINES, README_COLUMNS, README_WORDS = 128, 80, 900
 N_GUARANTEES = 10
 
 

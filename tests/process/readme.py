@@ -21,6 +21,7 @@ FROM_SOURCE, = fenced("Install")
 # In the order of the file; each is a comment and one command.
 RECIPES = dict(zip("cron xargs gpus deploy two".split(), re.findall(
     r"^# .*\n([^#].*\n)", fenced("Recipes")[0], re.M), strict=True))
+PROGRAM = fenced("Recipes")[1]
 POOL = "\n".join(re.search(r'"(\[pool \w+\])" and "(items = [^"]*)"', TEXT).groups()) + "\n"
 
 

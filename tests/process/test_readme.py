@@ -12,7 +12,7 @@ from conftest import BUILD, read_line
 from documents import SOURCE
 from lines import DEADLINE
 from lost_help import asked_until
-from readme import HOLD, OWN, OWN_SECTION, POOL, RECIPES, SHOW, STATUS, WAIT, WAITING, without_particulars
+from readme import HOLD, OWN, OWN_SECTION, POOL, PROGRAM, RECIPES, SHOW, STATUS, WAIT, WAITING, without_particulars
 from recipes import JOB, holders_and_waiters, shell_for
 
 INSTALLED = (SOURCE / "conf/default.conf").read_text().split("[daemon]\n")[1]
@@ -110,6 +110,13 @@ def test_two(shell):
     shell.program("report.sh", '#!/bin/sh\nenv | grep "^BERTH_[12]_NAME" | sort\n')
     status, out, err = shell.run(RECIPES["two"])
     assert (status, out) == (0, "BERTH_1_NAME=db\nBERTH_2_NAME=adhoc/licence\n"), err
+
+
+def test_a_program(shell):
+    """As pasted, with the library of this tree."""
+    status, out, err = shell.end(shell.start(f"python3 - <<'end'\n{PROGRAM}end", PYTHONPATH=str(SOURCE / "python")))
+    assert status == 0, err
+    assert re.fullmatch(r"slot 0 is mine, with token \d+\n", out)
 
 
 def test_the_page_is_turned_on_as_its_manual_says(tmp_path):
