@@ -70,6 +70,18 @@ def pair(bench):
     return compare(microseconds, *pairs(bench, 1))
 
 
+def library(bench):
+    """An acquire and its release by the library for Python, beside two bare round trips of the same
+    lines from Python to the echo server; all on one CPU: 100 blocks of 200 in turns."""
+    with bench.berthd(pinned=True), bench.echo(pinned=True):
+        return compare(
+            microseconds,
+            *bench.samples(
+                "library_pair.py", bench.socket, bench.echo_socket, "slots", 100, 200, pinned=True
+            ),
+        )
+
+
 def journal(bench):
     """The same pair at berthd, beside a berthd built without its journal; all on one CPU: 200
     blocks of 512 in turns."""
@@ -165,6 +177,7 @@ FIGURES = (
     (run, "berth run NAME -- true / flock FILE true", 1.0, "%.2f x"),
     (pair, "acquire + release / 2 round trips of echo", 1.4, "%.2f x"),
     (journal, "the same / without the journal", 1.1, "%.2f x"),
+    (library, "the same in Python / bare round trips", 2.5, "%.2f x"),
     (waiters, "hand-over with 10 000 waiting / with 10", 1.2, "%.2f x"),
     (waiters_shared, "  the same over one connection", 1.2, "%.2f x"),
     (handover, "job to job, berth run / flock", 1.0, "%.2f x"),

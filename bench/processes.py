@@ -9,8 +9,10 @@ import shutil
 import socket
 import struct
 import subprocess
+import sys
 import time
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 DEADLINE = 60  # seconds, for any wait
 MANY = 10_000  # waiters, connections, resources
 
@@ -215,7 +217,8 @@ class Bench:
 
     def samples(self, name, *arguments, pinned=False):
         """The output of a program of this folder: its columns of numbers."""
-        command = pin(pinned) + [self.program("bench/" + name)] + [str(a) for a in arguments]
+        program = [sys.executable, os.path.join(HERE, name)] if name.endswith(".py") else [self.program("bench/" + name)]
+        command = pin(pinned) + program + [str(a) for a in arguments]
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=DEADLINE, check=False
         )
