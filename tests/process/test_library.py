@@ -272,8 +272,10 @@ def test_told_before_it_is_gone(fake, client):
     given_back(lease, peer)
 
 
-def test_told_by_the_keeper_alone(fake, client):
+def test_told_by_a_thread_that_begins_then(fake, directory):
+    client = berth.Client(str(directory / "s"), keep=False)
     lease, peer = granted(fake, client)
+    assert not keepers()
     told = threading.Event()
     lease.on_lost(lambda loss: told.set())
     peer.send("* revoked 1 revoked by%20alice gone=1\n")
@@ -283,6 +285,7 @@ def test_told_by_the_keeper_alone(fake, client):
     lease.on_lost(again.append)
     assert again == [lease.lost]
     given_back(lease, peer)
+    client.close()
 
 
 def test_a_late_renewal_is_a_warning(fake, client, caplog):
@@ -434,11 +437,18 @@ def test_no_thread_until_one_is_needed(daemon, directory):
         until(lambda: not keepers())
 
 
-def test_no_thread_over_a_fork(daemon, client):
-    with client.acquire("s"):
-        assert len(keepers()) == 1
-        must_end_well(in_child(lambda: os._exit(len(threading.enumerate()) != 1 or len(os.listdir("/proc/self/task")) - 1)))
-        assert len(keepers()) == 1
+def test_no_thread_over_a_fork(daemon, directory):
+    code, out, err = script(directory, """
+import os, threading
+os.register_at_fork(before=lambda: print(threading.active_count(), flush=True))  # after the library's, as it came first
+import berth
+with berth.acquire("s"):
+    print(threading.active_count(), flush=True)
+    if os.fork() == 0:
+        os._exit(0)
+    print(threading.active_count(), flush=True)
+""")
+    assert (code, out) == (0, "2\n1\n2\n"), err
 
 
 def test_the_end_of_the_process(daemon, directory):
@@ -483,12 +493,13 @@ def test_a_thousand_threads_share_one_connection(daemon, client):
     for thread in threads:
         thread.join(DEADLINE)
     assert len(set(seen)) == 1000
-    assert open_files(daemon) == before + 1
+    assert open_files(daemon) <= before + 1
     assert status(raw).held == 0
 
 
-def test_a_waiter_hands_over(holder, daemon, client):
+def test_a_waiter_hands_over(holder, daemon, directory):
     """The one that reads for all of them gives up: another one does."""
+    client = berth.Client(str(directory / "s"), keep=False)
     results = []
 
     def wait(seconds):
@@ -506,3 +517,4 @@ def test_a_waiter_hands_over(holder, daemon, client):
     assert holder.request(f"release {holder.lease}") == "ok"
     threads[1].join(DEADLINE)
     results[2].release()
+    client.close()

@@ -97,10 +97,12 @@ def revoke(daemon, lease):
 
 def test_the_body_is_cancelled_on_loss(daemon):
     async def main():
+        begun = asyncio.get_running_loop().time()
         with pytest.raises(berth.Lost) as error:
             async with aio.acquire("k", cancel_on_loss=True) as lease:
                 revoke(daemon, lease)
                 await asyncio.sleep(60)
+        assert asyncio.get_running_loop().time() - begun < DEADLINE / 2
         assert error.value.code == "revoked"
         assert isinstance(error.value.__cause__, asyncio.CancelledError)
         await asyncio.sleep(0)  # the task itself goes on
@@ -178,7 +180,7 @@ def test_a_thousand_tasks_share_one_connection(berthd):
     async def main():
         async def one():
             async with aio.acquire("s") as lease:
-                assert open_files(daemon) == before + 1
+                assert open_files(daemon) <= before + 1
                 return lease.token
         tokens = await asyncio.gather(*(one() for _ in range(1000)))
         assert len(set(tokens)) == 1000
