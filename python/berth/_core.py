@@ -397,6 +397,8 @@ class Core:
         elif kind in ("revoked", "expired", "lost"):
             gone = keys_of(words).get("gone", "")
             gone_by = int(gone) / 1e9 + _own_offset() if gone.isdigit() else None
+            if gone_by is None and claim.stop_by <= clock():
+                gone_by = claim.gone_by  # the deadline before it was about this
             code = words[1]
             self._lose(claim, code, decode(words[2]), gone_by, is_over=kind == "lost" or code == "expired")
         self._plan(claim)

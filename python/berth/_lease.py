@@ -9,7 +9,7 @@ from typing import Callable, Generic, Optional, TypeVar
 from ._core import HELD, NEVER, Claim, Loss
 from ._link import Link
 from ._wire import Units
-from .errors import Forked, Lost
+from .errors import BerthError, Forked, Lost
 
 
 class Owner:
@@ -20,6 +20,8 @@ class Owner:
 
     def _check(self) -> None:
         if self._pid != os.getpid():
+            if self._pid == 0:
+                raise BerthError("the client is closed")
             raise Forked("a client or lease of the parent process: use berth.acquire() in the child")
 
     def _listen(self, claim: Claim, told: Callable[[Loss], object]) -> None:

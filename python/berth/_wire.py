@@ -80,7 +80,8 @@ class Request:
     @classmethod
     @functools.lru_cache(maxsize=64)
     def of(cls, wanted: tuple[str, ...], strict: bool, items: tuple[tuple[str, object], ...], parent: str) -> Request:
-        options = {"program": own_name(), **dict(items)}
+        options: dict[str, object] = {"program": own_name()}
+        options.update(items)
         pairs = []
         for word in wanted:
             found = _WANTED.fullmatch(word)

@@ -62,6 +62,7 @@ class Acquiring:
         self._cancel_on_loss = cancel_on_loss
         self._lease: Optional[Lease] = None
         self._was_cancelled = False  # by us
+        self._cancelling = 0  # requests to cancel the task that were there before
 
     def __await__(self) -> Generator[Any, None, Lease]:
         return self._client._acquire(self._request, self._wait).__await__()
@@ -73,6 +74,8 @@ class Acquiring:
         task = asyncio.current_task()
         if self._cancel_on_loss and task is not None:
             body = task
+            if sys.version_info >= (3, 11):
+                self._cancelling = task.cancelling()
             lease.on_lost(lambda _: self._cancel(body))
         return lease
 
@@ -88,9 +91,10 @@ class Acquiring:
         if lease._owner._pid != os.getpid():
             return
         is_ours = self._was_cancelled
-        if is_ours and sys.version_info >= (3, 11):
+        if sys.version_info >= (3, 11):
             task = asyncio.current_task()
-            is_ours = task is not None and task.uncancel() == 0  # else somebody cancels the task as well
+            if is_ours and task is not None:
+                is_ours = task.uncancel() <= self._cancelling  # else somebody cancels the task as well
         await lease.release()
         if is_ours and kind is asyncio.CancelledError:
             loss = lease.lost
@@ -131,6 +135,7 @@ class Client(Owner):
             for claim in list(self._link.claims.values()):
                 await self._give_back(claim)
             self._close()
+        self._pid = 0  # of no process
 
     def _close(self) -> None:
         if self._timer is not None:

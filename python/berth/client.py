@@ -17,7 +17,7 @@ import weakref
 from types import TracebackType
 from typing import Callable, Iterator, Optional
 
-from ._core import ENDED, HELD, NEVER, Claim, Loss, clock
+from ._core import ENDED, HELD, NEVER, Claim, Loss, clock, log
 from ._lease import BaseLease, Owner
 from ._link import Link
 from ._wire import Request, decode, parent_lease
@@ -152,7 +152,7 @@ class Client(Owner):
             if fd >= 0:
                 os.close(fd)
         self._bell = self._button = -1
-        self._pid = 0  # of no process: whoever uses it hears that it is not theirs
+        self._pid = 0  # of no process
         _clients.discard(self)
 
     def __del__(self) -> None:
@@ -303,7 +303,10 @@ class Client(Owner):
         """Outside of the lock: who is told may call us."""
         calls, self._link.calls = self._link.calls, []
         for call in calls:
-            call()
+            try:
+                call()
+            except Exception:  # not our caller's
+                log.exception("a callback of on_lost has failed")
 
     def _look(self) -> None:
         """What has come so far, unless somebody else reads."""

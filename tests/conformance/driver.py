@@ -47,6 +47,7 @@ def with_threads():
         elif word == "release":
             leases.pop(words[0]).release()
             say("released", words[0])
+    os._exit(0)  # as a process that dies: what is held is berthd's to notice
 
 
 async def with_asyncio():
@@ -81,11 +82,10 @@ async def with_asyncio():
             tasks["release"] = asyncio.create_task(release(words[0]))
         elif word == "cancel":
             tasks[words[0]].cancel()
-    os._exit(0)  # as a process that dies: what is held is berthd's to notice
+    os._exit(0)
 
 
 if "aio" in sys.argv:
     asyncio.run(with_asyncio())
 else:
     with_threads()
-    os._exit(0)

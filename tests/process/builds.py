@@ -16,7 +16,7 @@ PLAIN_ALONE = {
     "test_conformance.py": "clients in other languages",
     "test_install.py": "make install, and the installed files",
     "test_instructions.py": "Python alone",
-    "test_library*.py": "Python alone",
+    "test_library*.py": "a client in Python; the test_daemon_*.py and test_lost_*.py have what it asks for",
     "test_metrics_rules.py": "rules for Prometheus, which its promtool tries",
     "test_protocol_clients.py": "a page's clients, in other languages",
     "test_readme.py": "a page's commands; the test_run_*.py and test_ctl*.py have their ways and faults",

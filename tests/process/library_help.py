@@ -113,6 +113,16 @@ async def one_of_a_loop(directory, number, seconds):
     return False
 
 
+def connections(daemon):
+    """Sockets that berthd has open."""
+    files = f"/proc/{daemon.process.pid}/fd"
+    found = 0
+    for fd in os.listdir(files):
+        with contextlib.suppress(OSError):
+            found += os.readlink(f"{files}/{fd}").startswith("socket:")
+    return found
+
+
 def slots_of(name):
     """For a pool that spawns: what a fresh interpreter was granted."""
     with berth.acquire(name) as lease:

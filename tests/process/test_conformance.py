@@ -30,9 +30,10 @@ QUIET = 0.3  # seconds
 class Conversation:
     def __init__(self, path):
         head, self.configuration, body = re.fullmatch(
-            r"(# .*\nneeds:.*\non: \w+\n)((?:.+\n)*)\n(.*)", path.read_text(), re.S).groups()
+            r"(# [^\n]*\nneeds:[^\n]*\non: [^\n]*\n)((?:.+\n)*)\n(.*)", path.read_text(), re.S).groups()
         self.needs = set(re.search(r"^needs:(.*)$", head, re.M)[1].split())
-        self.is_fake = re.search(r"^on: (.*)$", head, re.M)[1] == "fake"
+        self.on = re.search(r"^on: (.*)$", head, re.M)[1]
+        assert self.on in ("fake", "berthd", "berthd bind=peer")
         self.steps = [line.partition(" ")[::2] for line in body.splitlines()]
         assert self.needs <= CAN
 
@@ -104,11 +105,13 @@ class Stage:
         self.path = path
         self.peer = None
         self.fake = self.daemon = None
-        if conversation.is_fake:
+        if conversation.on == "fake":
             self.fake = FakeBerthd(path)
         else:
             self.daemon = make_daemon(conversation.configuration)
             self.other = self.daemon.client()
+            if "bind=peer" in conversation.on and "unknown-key" in self.other.request("acquire none bind=peer"):
+                pytest.skip("this berthd has no bind=peer")
         self.driver = driver
 
     def says(self, patterns):

@@ -11,9 +11,9 @@ import time
 
 import pytest
 
-from daemon_help import event, held, in_child, must_end_well, open_files, shown, status, waits
+from daemon_help import event, held, in_child, must_end_well, shown, status, waits
 from fake_berthd import boottime
-from library_help import berth, client, script, use  # noqa: F401
+from library_help import berth, client, connections, script, use  # noqa: F401
 from lines import DEADLINE, until
 from lost_help import asked_until, restart
 
@@ -288,6 +288,19 @@ def test_told_by_a_thread_that_begins_then(fake, directory):
     client.close()
 
 
+def test_a_callback_that_fails(fake, client, caplog):
+    lease, peer = granted(fake, client)
+    told = []
+    lease.on_lost(lambda loss: 1 / 0)
+    lease.on_lost(told.append)
+    gone = boottime(5)
+    peer.send(f"* deadline 1 {gone} stop={boottime(0)}\n* revoked 1 revoked by%20alice\n")
+    until(lambda: told)
+    assert (told[0].code, told[0].gone_by) == ("revoked", gone / 1e9)
+    assert "ZeroDivisionError" in caplog.text
+    given_back(lease, peer)
+
+
 def test_a_late_renewal_is_a_warning(fake, client, caplog):
     lease, peer = granted(fake, client)
     with caplog.at_level(logging.WARNING, "berth"):
@@ -473,7 +486,8 @@ print(berth.try_acquire("k"))
 
 def test_a_thousand_threads_share_one_connection(daemon, client):
     raw = daemon.client()
-    before = open_files(daemon)
+    assert raw.request("ping") == "ok"
+    before = connections(daemon)
     gate = threading.Barrier(501)
     seen = []
 
@@ -493,7 +507,7 @@ def test_a_thousand_threads_share_one_connection(daemon, client):
     for thread in threads:
         thread.join(DEADLINE)
     assert len(set(seen)) == 1000
-    assert open_files(daemon) <= before + 1
+    assert connections(daemon) == before + 1
     assert status(raw).held == 0
 
 

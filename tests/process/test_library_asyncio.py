@@ -5,8 +5,8 @@ import contextlib
 
 import pytest
 
-from daemon_help import event, held, open_files, shown, status
-from library_help import aio, berth, script, use  # noqa: F401
+from daemon_help import held, shown, status
+from library_help import aio, berth, connections, script, use  # noqa: F401
 from lines import DEADLINE
 from lost_help import asked_until
 
@@ -136,6 +136,19 @@ def test_somebody_else_cancels_it_as_well(daemon):
     run(main)
 
 
+def test_a_closed_client(daemon):
+    async def main():
+        client = aio.Client()
+        lease = await client.acquire("k")
+        await client.close()
+        with pytest.raises(berth.BerthError):
+            lease.check()
+        with pytest.raises(berth.BerthError):
+            await client.acquire("k")
+    run(main)
+    assert status(daemon.client()).held == 0
+
+
 def test_the_body_ends_by_itself(daemon):
     async def main():
         with pytest.raises(ZeroDivisionError):
@@ -175,12 +188,12 @@ def test_a_limiter_and_a_decorator(daemon):
 
 def test_a_thousand_tasks_share_one_connection(berthd):
     daemon = berthd("max-waiters-per-user = 2000\n[semaphore s]\nlimit = 3\nmax-waiters = 2000\n")
-    before = open_files(daemon)
+    before = connections(daemon)
 
     async def main():
         async def one():
             async with aio.acquire("s") as lease:
-                assert open_files(daemon) <= before + 1
+                assert connections(daemon) == before + 1
                 return lease.token
         tokens = await asyncio.gather(*(one() for _ in range(1000)))
         assert len(set(tokens)) == 1000
