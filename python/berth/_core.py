@@ -72,6 +72,7 @@ class Claim:
     stop_by = gone_by = NEVER
     position: Optional[int] = None
     is_queued = is_pending = is_sent = is_reclaiming = False
+    is_moving = False  # another process has had it so far
     again_at = NEVER
     planned = NEVER  # an entry of Core._timers is for then
     gates: tuple[Callable[[], None], ...] = ()  # opened at the next change
@@ -136,9 +137,13 @@ class Core:
             self._return(claim)
         claim.changed()
 
-    def move(self, claim: Claim, pid: int, answered: Callable[[list[str]], None]) -> bool:
+    def hand_over(self, claim: Claim) -> None:
+        """Another process will have it: here it is over."""
+        self._end(claim)
+
+    def bind(self, claim: Claim, pid: int, answered: Callable[[list[str]], None]) -> bool:
         """False: there is no connection to ask over."""
-        def moved(claim: Claim, words: list[str]) -> None:
+        def bound(claim: Claim, words: list[str]) -> None:
             if words[0] == "ok":
                 claim.proof = keys_of(words).get("proof", claim.proof)
                 claim.bound = f" pid={pid}"
@@ -146,7 +151,7 @@ class Core:
             claim.changed()
 
         if self.is_connected:
-            self._send(f"bind {claim.lease} pid={pid}", moved, claim)
+            self._send(f"bind {claim.lease} pid={pid}", bound, claim)
         return self.is_connected
 
     # ---- what the driver does
@@ -248,6 +253,9 @@ class Core:
 
     def _acquire(self, claim: Claim, wait: Optional[float] = None) -> None:
         claim.is_sent = True
+        if claim.is_moving:
+            self._send(f"bind {claim.lease}{self.binding or ' bind=peer'}", self._moved, claim)
+            return
         claim.bound = f" pid={os.getpid()}" if claim.request.strict else self.binding
         left = max(claim.wait_until - clock(), 0.0) if wait is None else wait
         span = "" if left == NEVER else f" wait={-int(-left * 1000 // 1)}ms"
@@ -270,7 +278,7 @@ class Core:
         """A new connection, or another try."""
         if claim.state is RETURNING:
             self._return(claim)
-        elif claim.lease:
+        elif claim.lease and not claim.is_moving:
             self._reclaim(claim)
         else:
             self._acquire(claim)
@@ -284,6 +292,19 @@ class Core:
         self._send(f"cancel once={claim.once}", self._returned, claim)
 
     # ---- answers
+
+    def _moved(self, claim: Claim, words: list[str]) -> None:
+        if claim.state is not ASKED:
+            return
+        if words[0] == "ok":
+            claim.is_moving, claim.bound = False, " bind=peer"
+            claim.proof = keys_of(words).get("proof", "")
+            claim.state = HELD
+            self._by_lease[claim.lease] = claim
+            claim.changed()
+        else:
+            claim.error = error_of(words[1], decode(words[2]))
+            self._end(claim)
 
     def _returned(self, claim: Claim, words: list[str]) -> None:
         if words[0] == "error" and isinstance(error_of(words[1], ""), Down):

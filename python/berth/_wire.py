@@ -40,6 +40,10 @@ class Units(NamedTuple):
     text: str  # as berthd wrote them: `0-3,7`
 
 
+def word_of(units: Units) -> str:
+    return f"{'item' if units.items else 'slot'}={units.name},{units.token},{units.text}"
+
+
 def units_of(word: str) -> Optional[Units]:
     """None: the word is about something else."""
     if not word.startswith(("slot=", "item=")):

@@ -20,7 +20,7 @@ from typing import Callable, Iterator, Optional
 from ._core import ENDED, HELD, NEVER, Claim, Loss, clock, log
 from ._lease import BaseLease, Owner
 from ._link import Link
-from ._wire import Request, decode, parent_lease
+from ._wire import Request, decode, parent_lease, units_of, word_of
 from .errors import Down, NotFree, error_of
 
 LOOK_EVERY = 0.1  # of the keeper, until a lease is held for longer
@@ -51,6 +51,15 @@ class Lease(BaseLease["Client"]):
         """From now on it lasts as long as that process, which may be stopped for it; released as before."""
         self._owner._check()
         self._owner._bind(self._claim, pid)
+
+    def hand_over(self) -> str:
+        """For Client.take_over() of another process of this user. Here it is over; the lease is held until then, or
+        until this process ends."""
+        self.check()
+        with self._owner._lock:
+            self._owner._link.hand_over(self._claim)
+        self._close_pipe()
+        return f"{self.id}{self._claim.request.words} {' '.join(map(word_of, self.units))}"
 
     def __enter__(self) -> Lease:
         self._enter()
@@ -117,7 +126,20 @@ class Client(Owner):
         Options: priority, reason, program, holder, kill_after, on_lost. With `strict` the lease is bound to this
         process as a job's, which is stopped, by SIGKILL in the end, when the lease is lost."""
         self._check()
-        claim = Claim(Request.of(wanted, strict, tuple(options.items()), self._parent), wait)
+        return self._wait(Claim(Request.of(wanted, strict, tuple(options.items()), self._parent), wait))
+
+    def take_over(self, ticket: str) -> Lease:
+        """The lease that another process has handed over, bound to this one from now on."""
+        self._check()
+        lease, *words = ticket.split()
+        units = tuple(one for one in map(units_of, words) if one)
+        if not lease.isalnum() or len(words) != 2 * len(units):
+            raise ValueError(f"not from hand_over(): {ticket!r}")
+        claim = Claim(Request.of(tuple(words[:len(units)]), False, (), self._parent), None)
+        claim.lease, claim.units, claim.is_moving = lease, units, True
+        return self._wait(claim)
+
+    def _wait(self, claim: Claim) -> Lease:
         try:
             with self._lock:
                 self._link.add(claim)
@@ -341,7 +363,7 @@ class Client(Owner):
     def _bind(self, claim: Claim, pid: int) -> None:
         answers: list[list[str]] = []
         with self._lock:
-            is_asked = self._link.move(claim, pid, answers.append)
+            is_asked = self._link.bind(claim, pid, answers.append)
             self._link.flush()
             self._ring_if_needed()
         self._until(claim, lambda: bool(answers) or not self._link.is_connected, clock() + self._link.patience)

@@ -1,4 +1,5 @@
-"""For the tests of the library for Python: the one of the source, and critical sections that are their own witnesses."""
+"""For the tests of the library for Python: the one of the source, and critical sections that are their own
+witnesses."""
 
 import asyncio
 import contextlib

@@ -1,8 +1,7 @@
-"""Clients of Berth in the conversations of tests/conformance: the library for Python, with threads and in asyncio, and one of
-a few lines in Perl; or the driver that $BERTH_DRIVER names."""
+"""Clients of Berth in the conversations of tests/conformance: the library for Python, with threads and in asyncio, and
+one of a few lines in Perl; or the driver that $BERTH_DRIVER names."""
 
 import os
-import pathlib
 import re
 import select
 import shlex
@@ -50,8 +49,7 @@ class Match:
     def word(self, pattern, word):
         before, is_name, name = pattern.partition("$")
         if not is_name:
-            return pattern == "*" or pattern == word or (pattern.endswith("*") and word.startswith(pattern[:-1]))\
-                or re.fullmatch(re.escape(pattern).replace(r"\*", r".*"), word) is not None
+            return re.fullmatch(re.escape(pattern).replace(r"\*", r".*"), word) is not None
         return word.startswith(before) and self.bound.setdefault(name, word[len(before):]) == word[len(before):]
 
     def in_order(self, pattern, words):
@@ -76,7 +74,7 @@ class Driver:
     def __init__(self, command, path):
         here, there = socket.socketpair()
         self.stdin, stdin = socket.socketpair()
-        environ = {**os.environ, "BERTH_SOCKET": str(path), "PYTHONPATH": str(SOURCE / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
+        environ = {**os.environ, "BERTH_SOCKET": str(path), "PYTHONPATH": str(SOURCE / "python")}
         environ.pop("BERTH_LEASE", None)
         self.process = subprocess.Popen(command, stdin=stdin, stdout=there, stderr=subprocess.PIPE, env=environ)
         stdin.close()

@@ -116,6 +116,37 @@ def test_bound(daemon, client):
         os.waitpid(pid, 0)
 
 
+def has_programs(daemon):
+    """Whether it binds leases to the process that has connected."""
+    return "unknown-key" not in daemon.client().request("acquire nowhere bind=peer")
+
+
+def test_moved_to_another_process(daemon, client, directory):
+    if not has_programs(daemon):
+        pytest.skip("this berthd has no bind=peer")
+    with client.acquire("s:2") as lease:
+        ticket = lease.hand_over()
+        with pytest.raises(berth.Lost):
+            lease.check()
+        lease.release()
+    assert shown(daemon.client(), "s")["holders"][0]["pid"] == str(os.getpid())
+
+    def child():
+        with berth.Client(str(directory / "s")) as own, own.take_over(ticket) as mine:
+            assert (mine.id, mine.slots, mine.token) == (lease.id, lease.slots, lease.token)
+            until(lambda: mine.away)
+            until(lambda: not mine.away)
+            mine.check()
+
+    pid = in_child(child)
+    asked_until(daemon, lambda now: [one["pid"] for one in now.resources["s"]["holders"]] == [str(pid)])
+    restart(daemon, "kill")
+    must_end_well(pid)
+    assert status(daemon.client()).held == 0
+    with pytest.raises(berth.Lost):
+        client.take_over(ticket)
+
+
 # ---- (c) a forked child
 
 def fails_in_child(client, lease):
@@ -453,7 +484,7 @@ def test_no_thread_until_one_is_needed(daemon, directory):
 def test_no_thread_over_a_fork(daemon, directory):
     code, out, err = script(directory, """
 import os, threading
-os.register_at_fork(before=lambda: print(threading.active_count(), flush=True))  # after the library's, as it came first
+os.register_at_fork(before=lambda: print(threading.active_count(), flush=True))  # the first one is called last
 import berth
 with berth.acquire("s"):
     print(threading.active_count(), flush=True)
@@ -468,7 +499,7 @@ def test_the_end_of_the_process(daemon, directory):
     """No thread is left, nothing hangs, and a lease that was dropped is held until then."""
     code, out, err = script(directory, """
 import atexit, threading
-atexit.register(lambda: print([thread.name for thread in threading.enumerate()]))  # after the library's, as it came first
+atexit.register(lambda: print([thread.name for thread in threading.enumerate()]))  # the first one is called last
 import berth, subprocess, warnings
 lease = berth.acquire("k")
 with warnings.catch_warnings(record=True) as caught:
@@ -484,30 +515,27 @@ print(berth.try_acquire("k"))
 
 # ---- many
 
-def test_a_thousand_threads_share_one_connection(daemon, client):
+def test_a_thousand_threads_share_one_connection(berthd, directory):
+    daemon = berthd("max-waiters-per-user = 2000\n[semaphore s]\nlimit = 3\nmax-waiters = 2000\n")
     raw = daemon.client()
     assert raw.request("ping") == "ok"
     before = connections(daemon)
-    gate = threading.Barrier(501)
     seen = []
 
     def work():
-        gate.wait()
         with client.acquire("s", wait=60) as lease:
             seen.append(lease.token)
 
-    threads = [threading.Thread(target=work) for _ in range(500)]
-    for thread in threads:
-        thread.start()
-    gate.wait()
-    threads += [threading.Thread(target=work) for _ in range(500)]
-    gate = threading.Barrier(1)
-    for thread in threads[500:]:
-        thread.start()
-    for thread in threads:
-        thread.join(DEADLINE)
+    with berth.Client(str(directory / "s")) as client:
+        threads = [threading.Thread(target=work) for _ in range(1000)]
+        with client.acquire("s:3"):
+            for thread in threads:
+                thread.start()
+            asked_until(daemon, lambda now: now.waiting == 1000)
+            assert connections(daemon) - before in (1, 2)  # and the one that asks
+        for thread in threads:
+            thread.join(DEADLINE)
     assert len(set(seen)) == 1000
-    assert connections(daemon) == before + 1
     assert status(raw).held == 0
 
 

@@ -1,4 +1,5 @@
-"""The library for Python in many processes and tasks, whatever becomes of berthd: the kernel says how many run at once."""
+"""The library for Python in many processes and tasks, whatever becomes of berthd: the kernel says how many run at
+once."""
 
 import asyncio
 import concurrent.futures

@@ -40,7 +40,8 @@ def test_a_wheel(daemon, directory):
     run(*pip, "install", *quiet, "--target", there, wheel, env=environ)
     assert {path.name for path in (there / "berth").iterdir() if path.is_file()} == FILES
     environ = {**os.environ, "PYTHONPATH": str(there), "BERTH_SOCKET": str(daemon.socket)}
-    assert re.fullmatch(r"slot 0 is mine, with token \d+\n", run(sys.executable, "-c", PROGRAM, env=environ, cwd=directory))
+    said = run(sys.executable, "-c", PROGRAM, env=environ, cwd=directory)
+    assert re.fullmatch(r"slot 0 is mine, with token \d+\n", said)
 
 
 def version():
