@@ -296,7 +296,7 @@ def test_told_before_it_is_gone(fake, client):
     loss = lease.wait_lost(DEADLINE)
     assert (loss.code, loss.stop_by, loss.gone_by) == ("deadline", stop / 1e9, gone / 1e9)
     until(lambda: told == [loss])
-    assert select.select([lease], [], [], 0)[0]
+    assert select.select([lease], [], [], DEADLINE)[0]
     with pytest.raises(berth.Lost) as error:
         lease.check()
     assert error.value.code == "deadline"
