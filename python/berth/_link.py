@@ -44,6 +44,7 @@ class Link(Core):
         super().__init__(patience)
         self.path = endpoint(path)
         self.closing: Callable[[int], None] = lambda fd: None  # called before the descriptor is closed
+        self.fd = -1
         self._socket: Optional[socket.socket] = None
         self._retry_at = 0.0
         self._pause = FIRST_PAUSE
@@ -52,13 +53,13 @@ class Link(Core):
     # ---- for the loop
 
     def fileno(self) -> int:
-        return -1 if self._socket is None else self._socket.fileno()
+        return self.fd
 
     def events(self) -> int:
         return select.POLLIN | (select.POLLOUT if self.out else 0)
 
     def next_at(self) -> float:
-        at = super().next_at()
+        at = self._timers[0][0] if self._timers else NEVER
         return min(at, self._retry_at) if self._socket is None and self.claims else at
 
     def timeout(self) -> Optional[float]:
@@ -73,7 +74,7 @@ class Link(Core):
                 self._read(self._socket)
             except Hangup as hangup:
                 self._hang_up(str(hangup))
-        if self.next_at() < NEVER:
+        if self._timers:
             self.tick(clock())
         self.flush()
 
@@ -98,7 +99,7 @@ class Link(Core):
         """In a forked child: the parent's conversation goes on without it."""
         if self._socket is not None:
             os.close(self._socket.detach())
-            self._socket = None
+            self._socket, self.fd = None, -1
 
     # ---- the socket
 
@@ -120,9 +121,9 @@ class Link(Core):
 
     def _hang_up(self, why: str) -> None:
         if self._socket is not None:
-            self.closing(self._socket.fileno())
+            self.closing(self.fd)
             self._socket.close()
-            self._socket = None
+            self._socket, self.fd = None, -1
         self._retry_at = clock() + self._pause * random.uniform(0.5, 1.0)
         self._pause = min(self._pause * 2, LONGEST_PAUSE)
         self.disconnected(why)
@@ -137,7 +138,7 @@ class Link(Core):
         if number == 0:
             _, uid, _ = struct.unpack("iII", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
             if _is_trusted(uid):
-                self._socket = sock
+                self._socket, self.fd = sock, sock.fileno()
                 self.connected()
                 return
             why = f"the server at {self.path} runs neither as root, nor as berth, nor as you"

@@ -14,6 +14,7 @@ import os
 import select
 import threading
 import weakref
+from threading import get_ident
 from types import TracebackType
 from typing import Callable, Iterator, Optional
 
@@ -103,7 +104,7 @@ class Client(Owner):
         self._link = Link(path, patience)
         self._keep = keep
         self._lock = threading.Lock()  # of the link, and of all that follows
-        self._leads = False
+        self._leader = 0  # the thread that reads
         self._followers: dict[threading.Lock, None] = {}  # gates, each locked until it is opened
         self._turns = 0  # of leaders
         self._registered = (-1, 0)  # what the leader waits for, and
@@ -165,8 +166,12 @@ class Client(Owner):
     def close(self) -> None:
         """Gives back what is held. In a forked child it only closes."""
         if self._pid == os.getpid():
-            for claim in list(self._link.claims.values()):
-                self._give_back(claim)
+            claims = list(self._link.claims.values())
+            for claim in claims:
+                self._give_back(claim, within=0.0)
+            until = clock() + RETURN_WITHIN
+            for claim in claims:
+                self._until(claim, functools.partial(self._is_back, claim), until)
             self._pause()
             with self._lock:
                 self._link.close()
@@ -216,23 +221,31 @@ class Client(Owner):
 
     def _until(self, claim: Claim, is_so: Callable[[], bool], until: float = NEVER) -> None:
         """Returns when it is so, or `until` has come."""
-        while True:
-            with self._lock:
-                if is_so() or (until < NEVER and clock() >= until):
-                    self._hand_over()  # perhaps it was for us to lead
-                    return
-                if self._leads:
-                    gate = threading.Lock()
-                    gate.acquire()
-                    self._followers[gate] = None
-                    claim.gates += (functools.partial(self._open, gate),)
+        is_over = False
+        while not is_over:
+            gate = None
+            try:
+                with self._lock:
+                    if is_so() or (until < NEVER and clock() >= until):
+                        self._hand_over()  # perhaps it was for us to lead
+                        return
+                    if self._leader == 0:
+                        self._leader = get_ident()
+                    else:
+                        gate = threading.Lock()
+                        gate.acquire()
+                        self._followers[gate] = None
+                        claim.gates += (functools.partial(self._open, gate),)
+                if gate is None:
+                    is_over = self._lead(is_so, until)
                 else:
-                    gate = None
-                    self._leads = True
-            if gate is None:
-                self._lead(is_so, until)
-                return
-            self._follow(gate, until)
+                    self._follow(gate, until)
+            finally:
+                if self._leader == get_ident():  # interrupted
+                    with self._lock:
+                        self._step_down()
+            if self._link.calls:
+                self._tell()
 
     def _open(self, gate: threading.Lock) -> None:
         if gate in self._followers:
@@ -252,34 +265,30 @@ class Client(Owner):
                     else:
                         self._hand_over()  # it was opened for nothing: perhaps for us to lead
 
-    def _lead(self, is_so: Callable[[], bool], until: float = NEVER) -> None:
-        leads = True
-        try:
+    def _lead(self, is_so: Callable[[], bool], until: float = NEVER) -> bool:
+        """Reads for all, until it is so, or somebody has to be told, who may call us. False: it is not so yet."""
+        with self._lock:
+            timeout = self._prepare(until)
+        while True:
+            ready = self._poll.poll(timeout)
             with self._lock:
+                self._turns += 1
+                self._take(ready)
+                is_over = is_so() or (until < NEVER and clock() >= until)
+                if is_over or self._link.calls:
+                    self._step_down()
+                    return is_over
                 timeout = self._prepare(until)
-            while leads:
-                ready = self._poll.poll(timeout)
-                with self._lock:
-                    self._turns += 1
-                    self._take(ready)
-                    if is_so() or (until < NEVER and clock() >= until):
-                        leads = self._leads = False
-                        self._hand_over()
-                    else:
-                        timeout = self._prepare(until)
-                if self._link.calls:
-                    self._tell()
-        finally:
-            if leads:  # interrupted
-                with self._lock:
-                    self._leads = False
-                    self._hand_over()
+
+    def _step_down(self) -> None:
+        self._leader = 0
+        self._hand_over()
 
     def _prepare(self, until: float) -> Optional[float]:
         """Milliseconds."""
         link = self._link
         at = min(link.next_at(), until)
-        wanted = (link.fileno(), link.events())
+        wanted = (link.fd, link.events())
         if wanted != self._registered:
             if wanted[0] >= 0:
                 self._poll.register(*wanted)
@@ -300,7 +309,7 @@ class Client(Owner):
 
     def _hand_over(self) -> None:
         """Under the lock; nobody leads. The next one that waits does, or else, in a while, the keeper."""
-        if self._leads:
+        if self._leader != 0:
             return
         for gate in self._followers:
             self._open(gate)
@@ -310,9 +319,9 @@ class Client(Owner):
 
     def _ring_if_needed(self) -> None:
         """Under the lock, after a change: the leader waits for something else now."""
-        if self._leads:
+        if self._leader != 0:
             link = self._link
-            if (link.fileno(), link.events()) != self._registered or link.next_at() < self._polled_until:
+            if (link.fd, link.events()) != self._registered or link.next_at() < self._polled_until:
                 self._ring()
 
     def _ring(self) -> None:
@@ -333,7 +342,7 @@ class Client(Owner):
     def _look(self) -> None:
         """What has come so far, unless somebody else reads."""
         with self._lock:
-            if not self._leads:
+            if self._leader == 0:
                 self._link.dispatch()
         self._tell()
 
@@ -356,9 +365,13 @@ class Client(Owner):
             self._ring_if_needed()
         if claim.state is not ENDED:
             if link.is_connected and within > 0:
-                self._until(claim, lambda: claim.state is ENDED or not link.is_connected, clock() + within)
+                self._until(claim, functools.partial(self._is_back, claim), clock() + within)
             if claim.state is not ENDED and self._keep:
                 self._start_keeper()
+
+    def _is_back(self, claim: Claim) -> bool:
+        """As far as can be known now."""
+        return claim.state is ENDED or not self._link.is_connected
 
     def _bind(self, claim: Claim, pid: int) -> None:
         answers: list[list[str]] = []
@@ -393,11 +406,14 @@ class Client(Owner):
                 if idle >= LINGER:
                     self._keeper, self._is_heard = None, False
                     return
-                if self._leads or idle or not (in_a_hurry or self._turns == turns):
+                if self._leader != 0 or idle or not (in_a_hurry or self._turns == turns):
                     turns = self._turns
                     continue
-                self._leads = True
+                self._leader = get_ident()
             self._lead(lambda: self._keeper is not me or not self._link.claims)
+            if self._link.calls:
+                self._tell()
+                self._hurry.set()  # nobody reads now
 
     def _pause(self) -> None:
         """Ends the keeper."""

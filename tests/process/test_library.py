@@ -332,6 +332,25 @@ def test_a_callback_that_fails(fake, client, caplog):
     given_back(lease, peer)
 
 
+def test_a_callback_that_calls(daemon, client):
+    """From the thread that reads for all others: it releases, and acquires."""
+    done = []
+
+    def told(loss):
+        lease.release()
+        with client.acquire("k", wait=DEADLINE) as other:
+            done.append(other.id)
+
+    with client.acquire("k") as lease:
+        lease.on_lost(told)
+        begun = time.monotonic()
+        assert daemon.client().request(f"revoke {lease.id}") == "ok"
+        until(lambda: done)
+        assert time.monotonic() - begun < DEADLINE / 4
+        with pytest.raises(berth.Lost):
+            lease.check()
+
+
 def test_a_late_renewal_is_a_warning(fake, client, caplog):
     lease, peer = granted(fake, client)
     with caplog.at_level(logging.WARNING, "berth"):
