@@ -371,10 +371,23 @@ def test_away_is_not_lost(daemon, client):
         lease.check()
 
 
+def test_the_longest_time(berthd, directory):
+    daemon = berthd("[lock k]\nmax-hold = 1s\n")
+    with berth.Client(str(directory / "s")) as client, client.acquire("k") as lease:
+        until(lambda: lease.stop_by)
+        assert lease.stop_by <= lease.gone_by
+        loss = lease.wait_lost(DEADLINE)
+        assert loss.code in ("max-hold", "deadline")
+    assert status(daemon.client()).held == 0
+
+
 def test_revoked(daemon, client):
     with client.acquire("s") as lease:
         assert daemon.client().request(f"revoke {lease.id}") == "ok"
-        assert lease.wait_lost(DEADLINE).code == "revoked"
+        loss = lease.wait_lost(DEADLINE)
+        assert loss.code == "revoked"
+        if has_programs(daemon):
+            assert loss.stop_by <= boottime(0) / 1e9 < loss.gone_by
         assert status(daemon.client()).held == 1
     assert status(daemon.client()).held == 0
 
