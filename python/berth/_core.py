@@ -21,6 +21,7 @@ from .errors import BerthError, Down, Timeout, error_of
 log = logging.getLogger("berth")
 NEVER = float("inf")
 HEAR_FIRST = 0.1  # berthd, which knows more, speaks first when a time is over
+PEER = " bind=peer"  # what a lease that is not strict is bound by
 AGAIN = 0.5  # until something that may pass is tried again
 
 # What becomes of a request. A lease that is to be stopped is HELD until it is given back.
@@ -65,7 +66,8 @@ class Claim:
     once = ""  # given when it is asked for
     lease = ""  # its id, once berthd has told
     proof = ""
-    bound = ""  # the key that says what it is bound to
+    bound = ""  # the key that says what it is to be bound to
+    bound_to = ""  # what it is bound to: program, process or connection
     units: tuple[Units, ...] = ()
     error: Optional[BerthError] = None
     loss: Optional[Loss] = None
@@ -99,7 +101,7 @@ class Claim:
 class Core:
     def __init__(self, patience: float) -> None:
         self.patience = patience
-        self.binding = " bind=peer"  # the one place: what a lease that is not strict is bound by
+        self.binding = PEER
         self.claims: dict[str, Claim] = {}  # by `once`; a claim leaves when it has ended, not before
         self.out = bytearray()
         self.calls: list[Callable[[], object]] = []
@@ -147,6 +149,7 @@ class Core:
             if words[0] == "ok":
                 claim.proof = keys_of(words).get("proof", claim.proof)
                 claim.bound = f" pid={pid}"
+                claim.bound_to = keys_of(words).get("bound", "process")
             answered(words)
             claim.changed()
 
@@ -158,6 +161,7 @@ class Core:
 
     def connected(self) -> None:
         self.is_connected = True
+        self.binding = PEER  # perhaps a newer berthd
         for claim in list(self.claims.values()):
             self._resume(claim)
 
@@ -254,7 +258,7 @@ class Core:
     def _acquire(self, claim: Claim, wait: Optional[float] = None) -> None:
         claim.is_sent = True
         if claim.is_moving:
-            self._send(f"bind {claim.lease}{self.binding or ' bind=peer'}", self._moved, claim)
+            self._send(f"bind {claim.lease}{PEER}", self._moved, claim)
             return
         claim.bound = f" pid={os.getpid()}" if claim.request.strict else self.binding
         left = max(claim.wait_until - clock(), 0.0) if wait is None else wait
@@ -297,7 +301,8 @@ class Core:
         if claim.state is not ASKED:
             return
         if words[0] == "ok":
-            claim.is_moving, claim.bound = False, " bind=peer"
+            claim.is_moving, claim.bound = False, PEER
+            claim.bound_to = keys_of(words).get("bound", "connection")
             claim.proof = keys_of(words).get("proof", "")
             claim.state = HELD
             self._by_lease[claim.lease] = claim
@@ -350,9 +355,12 @@ class Core:
         if len(granted) != len(claim.request.wanted):
             raise Hangup("the server there does not speak Berth's protocol")
         claim.is_reclaiming = False
+        claim.bound_to = "process" if claim.bound.startswith(" pid=") else "connection"
         for word in words:
             if word.startswith("proof="):
                 claim.proof = word[6:]
+            elif word.startswith("bound="):
+                claim.bound_to = word[6:]
         if claim.state is HELD:
             if [(units.name, units.text) for units in granted] != [(units.name, units.text) for units in claim.units]:
                 self._lose(claim, "lost", "berthd returned different units")
@@ -366,7 +374,7 @@ class Core:
         was_reclaiming, claim.is_reclaiming = claim.is_reclaiming, False
         if code in ("busy", "no-memory"):
             raise Hangup(text)
-        if code == "unknown-key" and claim.bound == " bind=peer":
+        if code == "unknown-key" and claim.bound == PEER:
             self.binding = claim.bound = ""  # an earlier berthd: bound to the connection
             self._resume(claim)
             return

@@ -80,6 +80,12 @@ class BaseLease(Generic[AnyOwner]):
         return next((one.items for one in self.units if one.items), ())
 
     @property
+    def bound(self) -> str:
+        """What it ends with at the latest: "program", the process that has asked; "process", which may be stopped for
+        it; or, where berthd does not see the process, "connection"."""
+        return self._claim.bound_to
+
+    @property
     def stop_by(self) -> Optional[float]:
         """When to stop unless the lease is renewed by then (CLOCK_BOOTTIME); None: it is not limited."""
         return self._limit("stop_by")

@@ -103,11 +103,13 @@ def test_no_counts(daemon, client):
 # ---- (b) what it is bound to
 
 def test_bound(daemon, client):
-    with client.acquire("s"):
-        assert shown(daemon.client(), "s")["holders"][0]["bound"] in ("connection", "program")
+    with client.acquire("s") as lease:
+        assert shown(daemon.client(), "s")["holders"][0]["bound"] == lease.bound
+        assert lease.bound == ("program" if has_programs(daemon) else "connection")
     with client.acquire("s", strict=True) as lease:
         one, = shown(daemon.client(), "s")["holders"]
         assert (one["bound"], one["pid"]) == ("process", str(os.getpid()))
+        assert lease.bound == "process"
         pid = in_child(signal.pause)
         lease.bind(pid)
         one, = shown(daemon.client(), "s")["holders"]
