@@ -8,6 +8,7 @@ import signal
 import pytest
 
 from daemon_help import event, held, held_with_proof, is_quiet, keys, refused, shown, waits
+from history_help import last
 from lines import until
 from lost_help import after_restart, all_free, asked_until, lose_the_journal, restart
 from program_help import now, program, told  # a fixture among them
@@ -380,6 +381,5 @@ def test_what_it_is_bound_to_is_said(daemon, program, berthctl):
     revoke(daemon, lease)
     assert "its program has been told to give it back" in berthctl("why", lease).stdout
     assert client.request(f"release {lease}")
-    entry = keys(daemon.client().lines("history")[1].split())
-    assert (entry["bound"], entry["pid"]) == ("program", str(one.pid))
+    last(daemon.client()).has(bound="program", pid=str(one.pid))
     assert json.loads(berthctl("history", "a", "--json").stdout)["leases"][0]["bound"] == "program"
