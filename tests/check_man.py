@@ -221,8 +221,8 @@ def check_history_of_berthctl():
     """Columns of the tables, and keys of the JSON."""
     attributes = set(re.findall(r'^ATTRIBUTE\((\w+), .*, "', code["src/base/attributes.def"], re.M))
     titles = set(re.findall(r'^ATTRIBUTE\(.*, "(.*)"\)$', code["src/base/attributes.def"], re.M))
-    for title, source in zip(("HISTORY", "STATS"), code["src/berthctl/past_table.c"].split("/* ---- stats")):
-        coded = columns_in(source)
+    for title, room in ("HISTORY", "past_table"), ("STATS", "stats_table"):
+        coded = columns_in(code[f"src/berthctl/{room}.c"])
         described = re.findall(r"^(\*[A-Z0-9].*)\n\t", section("berthctl.1", title), re.M)
         require_same(f"berthctl.1: {title}", {word for line in described for word in plain(line).split(", ")},
                      found("columns", coded) | (titles if title == "HISTORY" else set()))

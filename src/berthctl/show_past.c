@@ -2,6 +2,7 @@
 #include "berthctl/ask_past.h"
 #include "berthctl/past_table.h"
 #include "berthctl/run.h"
+#include "berthctl/stats_table.h"
 #include "table/cell_text.h"
 #include "view/datetime.h"
 #include "view/json.h"

@@ -1,6 +1,7 @@
 /* test_past.c - the answer to `history` as structs, as a table and as JSON, and what `berthctl
- * stats` makes of it (view/past.h, past_table.h, json.h, stats.h). */
+ * stats` makes of it (view/past.h, past_table.h, stats_table.h, json.h, stats.h). */
 #include "berthctl/past_table.h"
+#include "berthctl/stats_table.h"
 #include "print_help.h"
 #include "status_help.h"
 #include "view/past.h"
