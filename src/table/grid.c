@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- looks ---- */
 
@@ -153,6 +154,30 @@ static bool leave_one_out(struct grid *grid)
     }
     grid->used[column] = false;
     return true;
+}
+
+/* Where a wide column had to go after narrow ones, those may have room again: the last to have
+ * gone comes first. */
+static void put_back(struct grid *grid, size_t max, const bool was_used[])
+{
+    for (size_t rank = 1; rank <= MAX_COLUMNS; rank++) {
+        for (size_t i = grid->n_columns; i-- > 0;) {
+            if (was_used[i] && !grid->used[i] && grid->columns[i].gives_way == rank) {
+                grid->used[i] = true;
+                grid->used[i] = grid_width(grid, true) <= max;
+            }
+        }
+    }
+}
+
+void grid_leave_out(struct grid *grid, size_t max)
+{
+    bool was_used[MAX_COLUMNS];
+    memcpy(was_used, grid->used, sizeof was_used);
+    max = max > 0 ? max : SIZE_MAX;
+    while (grid_width(grid, true) > max && leave_one_out(grid)) {
+    }
+    put_back(grid, max, was_used);
 }
 
 void grid_fit(struct grid *grid, size_t max)

@@ -55,7 +55,8 @@ struct column {
     bool is_optional; /* omitted if all its cells are empty */
     bool is_cut_inside; /* rather than at the end */
     size_t min_width; /* columns of the terminal to leave when it is cut; 0: never cut */
-    size_t gives_way; /* left out where lines would be too long, the largest first; 0: never */
+    /* Left out where lines would be too long, the largest first; at most MAX_COLUMNS. 0: never. */
+    size_t gives_way;
 };
 
 /* Of struct column. */
@@ -97,6 +98,9 @@ void grid_add_row(struct grid *grid, const void *row, const void *context);
  * are at most that long or nothing more can be cut. What is still too long is cut at its end.
  * 0: lines may be of any length. */
 void grid_fit(struct grid *grid, size_t max);
+
+/* The same without a cut; and what has gone comes back if there is room for it in the end. */
+void grid_leave_out(struct grid *grid, size_t max);
 
 size_t grid_n_rows(const struct grid *grid);
 void grid_print_titles(const struct grid *grid, struct text *out);

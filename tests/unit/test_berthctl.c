@@ -205,6 +205,34 @@ Test(grid, aligns_and_leaves_out)
     grid_deinit(&grid);
 }
 
+/* A column that gives way comes back if there is room once a wider one has gone. */
+Test(grid, puts_back)
+{
+    struct row {
+        const char *a, *narrow, *wide, *first;
+    };
+    static const struct column columns[] = {
+        {"A", COLUMN_STRING(struct row, a)},
+        {"B", COLUMN_STRING(struct row, narrow), .gives_way = 2},
+        {"C", COLUMN_STRING(struct row, wide), .gives_way = 1},
+        {"D", COLUMN_STRING(struct row, first), .gives_way = MAX_COLUMNS},
+    };
+    static const struct {
+        size_t max;
+        const char *shown;
+    } rows[] = {{23, "a  b  0123456789  first\n"}, {22, "a  b  0123456789\n"},
+        {13, "a  0123456789\n"}, {12, "a  b  first\n"}, {10, "a  b\n"}, {3, "a\n"}};
+    static const struct row row = {"a", "b", "0123456789", "first"};
+    for (size_t i = 0; i < N(rows); i++) {
+        struct grid grid;
+        grid_init(&grid, columns, N(columns), 0);
+        grid_add_row(&grid, &row, NULL);
+        grid_leave_out(&grid, rows[i].max);
+        expect_row(&grid, 0, rows[i].shown);
+        grid_deinit(&grid);
+    }
+}
+
 /* ---- table ---- */
 
 static uint64_t alice = UINT64_MAX;
