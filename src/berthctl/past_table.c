@@ -13,7 +13,8 @@ enum {
     WAITED_COLUMN = 6,
     HOW_COLUMN = 8,
     LEASE_COLUMN = 9,
-    HOW_WIDTH = 32, /* columns of the terminal for which those behind LEASE give way */
+    HOST_COLUMN = 10,
+    HOW_WIDTH = 32, /* columns of the terminal for which those behind HOST give way */
     FEW = 20, /* rows, each of which may have a second line */
 };
 
@@ -103,7 +104,7 @@ static void how_cell(struct text *text, const void *row, const void *context)
 static const struct column fixed_columns[] = {
     {"ENDED", .cell = ended_cell},
     {"RESOURCE", .cell = names_cell, .min_width = 8},
-    {"UNITS", .cell = units_cell, .min_width = 5},
+    {"UNITS", .cell = units_cell, .min_width = 8 /* "wanted 9" */},
     {"USER", .cell = user_cell, .min_width = 8},
     [PID_COLUMN] = {"PID", VALUE(pid, FIELD_OPTIONAL), .is_right = true},
     [PROGRAM_COLUMN] = {"PROGRAM", STRING(shown[SHOWN_program]), .is_optional = true,
@@ -112,7 +113,7 @@ static const struct column fixed_columns[] = {
     {"HELD", VALUE(held, FIELD_OPTIONAL_SPAN), .is_right = true},
     [HOW_COLUMN] = {"HOW", .cell = how_cell, .min_width = 10},
     [LEASE_COLUMN] = {"LEASE", STRING(id)},
-    {"HOST", .cell = host_cell, .is_optional = true, .min_width = 8},
+    [HOST_COLUMN] = {"HOST", .cell = host_cell, .is_optional = true, .min_width = 8},
     {"HOLDER", STRING(holder), .is_optional = true, .min_width = 8},
 };
 
@@ -128,7 +129,7 @@ static size_t fill_columns(struct column columns[MAX_COLUMNS])
         (struct column){"CGROUP", STRING(cgroup), .is_optional = true, .min_width = 12};
     columns[n++] =
         (struct column){"ARGUMENTS", STRING(args), .is_optional = true, .min_width = 12};
-    for (size_t i = LEASE_COLUMN + 1; i < n; i++) {
+    for (size_t i = HOST_COLUMN + 1; i < n; i++) {
         columns[i].gives_way = i;
     }
     return n;
@@ -342,18 +343,31 @@ void past_add_gaps(const struct past *past, struct text *out)
 
 /* ---- the table ---- */
 
+/* SESSION/LEASE, which takes the room of three columns. */
+static bool has_long_ids(const struct past *past)
+{
+    bool has = false;
+    for (size_t i = 0; i < past->n; i++) {
+        has |= strchr(past->leases[i].id, '/') != NULL;
+    }
+    return has;
+}
+
 /* A line that is broken by the terminal is hard to read: columns give way also to how a lease
- * ended, but for the id, by which more can be asked for. `columns` are the grid's. */
-static void fit(struct grid *grid, struct column columns[], size_t max)
+ * ended, but for a short id, by which more can be asked for. `columns` are the grid's. */
+static void fit(struct grid *grid, struct column columns[], const struct past *past, size_t max)
 {
     size_t least = columns[HOW_COLUMN].min_width;
     columns[HOW_COLUMN].min_width = HOW_WIDTH;
-    grid_fit(grid, max);
+    columns[LEASE_COLUMN].gives_way = has_long_ids(past) ? HOST_COLUMN : 0;
+    grid_leave_out(grid, max);
     columns[HOW_COLUMN].min_width = least;
-    columns[PID_COLUMN].gives_way = 4;
-    columns[PROGRAM_COLUMN].gives_way = 3;
+    columns[PID_COLUMN].gives_way = 5;
+    columns[PROGRAM_COLUMN].gives_way = 4;
+    columns[HOST_COLUMN].gives_way = 3;
     columns[WAITED_COLUMN].gives_way = 2;
-    columns[LEASE_COLUMN].gives_way = 1;
+    columns[LEASE_COLUMN].gives_way = has_long_ids(past) ? HOST_COLUMN : 1;
+    grid_leave_out(grid, max);
     grid_fit(grid, max);
 }
 
@@ -377,7 +391,7 @@ void past_table_print(
     for (size_t i = 0; i < past->n; i++) {
         grid_add_row(&grid, &past->leases[i], &style);
     }
-    fit(&grid, columns, width);
+    fit(&grid, columns, past, width);
     past_add_sources(past, out);
     if (past->n > 0) {
         grid_print_titles(&grid, out);

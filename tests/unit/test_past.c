@@ -391,15 +391,15 @@ Test(past_table, how)
     expect_how("how=a%1blater%0aone", "a\\x1blater\\x0aone");
 }
 
-/* Columns are cut, and those behind LEASE left out; then PID, PROGRAM and WAITED, and the id before
+/* Columns are cut, and those behind HOST left out; then PID, PROGRAM and WAITED, and the id before
  * it would be cut. */
 Test(past_table, narrow)
 {
     static const struct {
         size_t width;
         const char *last; /* of the titles */
-    } rows[] = {{171, "ARGUMENTS"}, {170, "CGROUP"}, {130, "HOLDER"}, {129, "LEASE"}, {95, "LEASE"},
-        {80, "LEASE"}, {77, "LEASE"}, {76, "HOW"}};
+    } rows[] = {{174, "ARGUMENTS"}, {173, "CGROUP"}, {133, "HOLDER"}, {132, "LEASE"}, {95, "LEASE"},
+        {80, "LEASE"}, {79, "HOW"}};
     take_whole();
     for (size_t i = 0; i < N(rows); i++) {
         struct text out = TEXT_INIT;
@@ -411,6 +411,39 @@ Test(past_table, narrow)
         const char *last = strchr(titles, '\n') - strlen(rows[i].last);
         cr_expect_eq(strncmp(last, rows[i].last, strlen(rows[i].last)), 0, "%s", out.bytes);
         text_deinit(&out);
+    }
+}
+
+/* The ids of the fleet go before anything is cut for them; what then has room is there. */
+Test(past_table, narrow_of_a_fleet)
+{
+    static const char *const fleet[] = {"ok now=1795397400000 since=1795390000000",
+        "ended 0123456789abcdef/3f9k units=db=2 uid=1000 how=denied code=queue-full"
+        " ended=1795393900000 waited=65000 pid=4711 program=report host=bravo holder=job-12",
+        "ended 3f9m units=db:0 uid=0 how=revoked by=0 why=disk ended=1795393901000 held=3000"
+        " waited=0 pid=4712",
+        "end"};
+    static const struct {
+        size_t width;
+        const char *titles, *row;
+    } rows[] = {
+        {200, "  HOW                    LEASE                  HOST   HOLDER\n",
+            "  denied (queue-full)    0123456789abcdef/3f9k  bravo  job-12\n"},
+        {120, "  HOW                    HOST   HOLDER\n",
+            "  denied (queue-full)    bravo  job-12\n"},
+        {81, "ENDED         RESOURCE  UNITS     USER   PROGRAM  WAITED  HELD  HOW         HOST\n",
+            "00:31:40.000  db        wanted 2  alice  report    1m05s     -  denied (q>  bravo\n"},
+        {80, "ENDED         RESOURCE  UNITS     USER    PID  WAITED  HELD  HOW           HOST\n",
+            "00:31:40.000  db        wanted 2  alice  4711   1m05s     -  denied (que>  bravo\n"},
+        {72, "ENDED         RESOURCE  UNITS     USER   WAITED  HELD  HOW         HOST\n",
+            "00:31:40.000  db        wanted 2  alice   1m05s     -  denied (q>  bravo\n"}};
+    user_name = name_of;
+    take(fleet, N(fleet));
+    for (size_t i = 0; i < N(rows); i++) {
+        struct text out = TEXT_INIT;
+        const char *const parts[] = {rows[i].titles, rows[i].row};
+        past_table_print(&past, &(struct past_choice){.this_host = "a"}, rows[i].width, &out);
+        expect_parts(&out, parts, N(parts));
     }
 }
 
