@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum {
+    MS_PER_SECOND = 1000,
     PID_COLUMN = 4,
     PROGRAM_COLUMN = 5,
     WAITED_COLUMN = 6,
@@ -15,6 +16,7 @@ enum {
     LEASE_COLUMN = 9,
     HOST_COLUMN = 10,
     HOW_WIDTH = 32, /* columns of the terminal for which those behind HOST give way */
+    HEAD_WIDTH = 80, /* of the lines above the table */
     FEW = 20, /* rows, each of which may have a second line */
 };
 
@@ -48,7 +50,7 @@ static void add_time(struct text *text, uint64_t when, const struct past_style *
 {
     text_add_datetime(text, (int64_t)when, (int64_t)style->now);
     if (style->has_fractions) {
-        text_add_format(text, ".%03u", (unsigned)(when % 1000));
+        text_add_format(text, ".%03u", (unsigned)(when % MS_PER_SECOND));
     }
 }
 
@@ -137,23 +139,52 @@ static size_t fill_columns(struct column columns[MAX_COLUMNS])
 
 /* ---- what is not there ---- */
 
-void past_add_sources(const struct past *past, struct text *out)
+/* "this host, and database default": all that are complete from that second on. */
+static void add_names_since(const struct past *past, uint64_t second, struct text *out)
 {
-    const char *between = "complete: ";
+    const char *between = "";
     for (size_t i = 0; i < past->n_sources; i++) {
         const struct past_source *source = &past->sources[i];
-        if (!source->since.is_given) {
+        if (source->since.is_given && source->since.number / MS_PER_SECOND == second) {
+            text_add(out, between);
+            text_add_safe(out, source->database ? "database %s" : "this host", source->database);
+            between = ", and ";
+        }
+    }
+}
+
+/* Whether an earlier one has the same. */
+static bool is_said(const struct past *past, size_t source)
+{
+    bool is = false;
+    for (size_t i = 0; i < source; i++) {
+        const struct optional *since = &past->sources[i].since;
+        is |= since->is_given &&
+            since->number / MS_PER_SECOND == past->sources[source].since.number / MS_PER_SECOND;
+    }
+    return is;
+}
+
+void past_add_sources(const struct past *past, struct text *out)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < past->n_sources; i++) {
+        const struct optional *since = &past->sources[i].since;
+        struct text part = TEXT_INIT;
+        if (!since->is_given || is_said(past, i)) {
             continue;
         }
-        text_add(out, between);
-        text_add_safe(out, source->database ? "the fleet's database %s" : "this host",
-            source->database);
-        text_add(out, " from ");
-        text_add_datetime(out, (int64_t)source->since.number, (int64_t)past->now);
-        text_add(out, " on");
-        between = "; ";
+        text_add(&part, "from ");
+        text_add_datetime(&part, (int64_t)since->number, (int64_t)past->now);
+        text_add(&part, " on: ");
+        add_names_since(past, since->number / MS_PER_SECOND, &part);
+        bool is_full = at + strlen("; ") + text_width(part.bytes) > HEAD_WIDTH;
+        text_add(out, at == 0 ? "complete " : is_full ? ";\n  " : "; ");
+        text_add(out, part.bytes);
+        at = (at == 0 ? strlen("complete ") : is_full ? 2 : at + 2) + text_width(part.bytes);
+        text_deinit(&part);
     }
-    text_add(out, between[0] == ';' ? "\n" : "");
+    text_add(out, at > 0 ? "\n" : "");
 }
 
 /* When the latest of them begins to be complete; not given: one knows nothing. *anyp: when the

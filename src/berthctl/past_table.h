@@ -8,7 +8,7 @@
 void past_table_print(
     const struct past *past, const struct past_choice *choice, size_t width, struct text *out);
 
-/* Adds a line: who has answered, and from when on that is complete. Nothing if nobody knows
+/* Adds a line, or some: who has answered, and from when on that is complete. Nothing if nobody knows
  * anything. */
 void past_add_sources(const struct past *past, struct text *out);
 /* Adds a line for each span in which something may be missing. */

@@ -171,7 +171,7 @@ def test_stats_of_what_is_only_in_the_history(berthctl, fake):
 def test_nothing(berthctl, fake):
     for answer, note in (
             (f"ok now={NOW}\nend\n", "no history: nothing has ended yet, or berthd's file has history = 0"),
-            (f"ok now={NOW} since={NOW - 60000}\nend\n", "complete: this host from 01:29:00 on\n"
+            (f"ok now={NOW} since={NOW - 60000}\nend\n", "complete from 01:29:00 on: this host\n"
              "nothing of that has ended since 01:29:00; the history does not go back further")):
         for command in "history", "stats":
             done = both(berthctl, fake, "etl", "--since", "2026-11-01", command=command, history=answer,
@@ -197,7 +197,7 @@ def test_of_the_fleet(berthctl, fake):
     assert [source["database"] for source in answer["sources"]] == [None, "d"]
     *_, out, _ = answering(berthctl, fake, "history", "far", "--host", "b", status=FLEET, databases=[OF_FLEET], env=UTC)
     head, titles, row = out.splitlines()
-    assert head == "complete: this host from 2026-11-22 23:30:00 on; the fleet's database d from 00:30:00 on"
+    assert head == "complete from 2026-11-22 23:30:00 on: this host; from 00:30:00 on: database d"
     assert "  HOST" in titles and row.endswith("  0123456789abcdef/3f9k  b")
     *_, out, _ = answering(berthctl, fake, "history", "--limit=1", status=FLEET, databases=[OF_FLEET], env=UTC)
     assert out.splitlines()[-1] == "older than 01:29:59.000: --limit 0 shows all" and len(out.splitlines()) == 4

@@ -123,7 +123,7 @@ def test_ten_questions(incident):
     since, until_ = (time.strftime("%H:%M:%S", time.localtime(at / 1000)) for at in (incident.night, incident.changed + 1000))
     shown = incident.ask("history", "mail", "--since", since, "--until", until_)
     assert [row.split()[-1] for row in rows_of(shown, "mail")][1:2] == ["alpha"], shown
-    find(r"^complete: this host from [\d:]+ on; the fleet's database default from [\d:]+ on$", shown)
+    find(r"^complete from [\d:]+ on: (this host, and|this host; from [\d:]+ on:) database default$", shown)
     # 6 did the limit help: who has set it, when, from what, why; and the figures from then on
     find(r"limit db 3 -> 2 by root.*too slow", incident.ask("history", "db"))
     find(r"limit of db, 3 in the file, was set to 2 \(\S+ ago by root on alpha: too slow\)", why)

@@ -281,7 +281,7 @@ Test(past_table, whole)
 {
     take_whole();
     expect_table(
-        "complete: this host from 2026-11-22 23:26:40 on\n"
+        "complete from 2026-11-22 23:26:40 on: this host\n"
         "ENDED                    RESOURCE     UNITS      USER           PID  PROGRAM  WAITED"
         "    HELD  HOW                                               LEASE  HOLDER  REASON     "
         "  CGROUP                      ARGUMENTS\n"
@@ -302,7 +302,7 @@ Test(past_table, others)
     take(others, N(others));
     user_name = name_of;
     expect_table(
-        "complete: this host from 2026-11-22 23:26:40 on\n"
+        "complete from 2026-11-22 23:26:40 on: this host\n"
         "ENDED         RESOURCE  UNITS  USER  PID  WAITED  HELD  HOW     LEASE\n"
         "2026-11-22 23:35:00.000 to 2026-11-22 23:40:00.000: nothing is known (the host was"
         " rebooted)\n"
@@ -329,7 +329,7 @@ Test(past_table, actions)
     take(actions, N(actions));
     user_name = name_of;
     expect_table(
-        "complete: this host from 2026-11-22 23:26:40 on\n"
+        "complete from 2026-11-22 23:26:40 on: this host\n"
         "00:30:00.000  pause etl by root\n"
         "00:30:01.000  resume etl by root\n"
         "00:30:02.000  add gpus 0 reserved -> present by root\n"
@@ -346,9 +346,40 @@ Test(past_table, hosts)
     merge_both();
     past_table_print(&past, &(struct past_choice){.this_host = "a"}, 0, &out);
     static const char *const parts[] = {
-        "complete: this host from 00:00:00 on; the fleet's database d from 00:00:00 on\n",
+        "complete from 00:00:00 on: this host, and database d\n",
         "LEASE               HOST\n", "  0000000000000001/9  b\n", "  1                   a\n"};
     expect_parts(&out, parts, N(parts));
+}
+
+/* A time stands once, and no line is longer than a terminal. */
+Test(past_table, sources)
+{
+    static char a[] = "a", b[] = "bigger", c[] = "c";
+    static const struct {
+        uint64_t since[4];
+        const char *shown;
+    } rows[] = {
+        {{NOW, NOW + 999, 0, 0}, "complete from 01:30:00 on: this host, and database a\n"},
+        {{0, NOW, 0, 0}, "complete from 01:30:00 on: database a\n"},
+        {{0, 0, 0, 0}, ""},
+        {{NOW - 2000, NOW, NOW - 1500, 0},
+            "complete from 01:29:58 on: this host, and database bigger;\n"
+            "  from 01:30:00 on: database a\n"},
+        {{NOW - 86400000, NOW - 1000, NOW, NOW - 86400000},
+            "complete from 2026-11-22 01:30:00 on: this host, and database c;\n"
+            "  from 01:29:59 on: database a; from 01:30:00 on: database bigger\n"},
+    };
+    for (size_t i = 0; i < N(rows); i++) {
+        struct past_source sources[] = {
+            {.database = NULL}, {.database = a}, {.database = b}, {.database = c}};
+        struct text out = TEXT_INIT;
+        for (size_t k = 0; k < N(sources); k++) {
+            sources[k].since = (struct optional){rows[i].since[k] > 0, rows[i].since[k]};
+        }
+        const struct past of_them = {.now = NOW, .sources = sources, .n_sources = N(sources)};
+        past_add_sources(&of_them, &out);
+        expect_text(&out, rows[i].shown);
+    }
 }
 
 static void expect_how(const char *keys, const char *shown)
@@ -806,7 +837,7 @@ Test(stats, as_a_table)
     COMPUTE(hour, now);
     stats_table_print(&stats, &past, 0, &out);
     expect_text(&out,
-        "complete: this host from 00:00:00 on\n"
+        "complete from 00:00:00 on: this host\n"
         "leases and waits that ended from 00:00:00 to 01:00:00 (1h00m),\n"
         "and waits so far: median, 95th percentile and longest\n"
         "\n"
