@@ -23,12 +23,6 @@ static struct optional ago(const struct optional *when)
     return (struct optional){when->is_given, now > when->number ? now - when->number : 0};
 }
 
-/* Of who answers for this host, none of another host's leases is asked for. */
-static bool is_of_another_host(const struct past_choice *choice)
-{
-    return choice->host && (!choice->this_host || strcmp(choice->host, choice->this_host) != 0);
-}
-
 /* `is_sifted`: more is left out here than who answers can leave out. */
 static void set_request(const struct inquiry *inquiry, bool is_sifted)
 {
@@ -132,7 +126,7 @@ static bool is_elsewhere(const struct inquiry *inquiry)
 static bool ask_berthd(struct inquiry *inquiry)
 {
     struct call *call = inquiry->call;
-    set_request(inquiry, inquiry->choice.failed || is_of_another_host(&inquiry->choice));
+    set_request(inquiry, inquiry->choice.failed || past_is_of_another_host(&inquiry->choice));
     inquiry->past.only = &inquiry->choice;
     call->is_silent = is_elsewhere(inquiry);
     bool is_read = call_take(call, past_take, &inquiry->past);
@@ -152,7 +146,7 @@ static const char *ask_history(
     struct inquiry *inquiry, const char *database, bool wants_figures, struct past *past)
 {
     const struct past_choice *choice = &inquiry->choice;
-    set_request(inquiry, database ? choice->host != NULL : is_of_another_host(choice));
+    set_request(inquiry, database ? choice->host != NULL : past_is_of_another_host(choice));
     struct ctl_request request = inquiry->call->request;
     request.failed = choice->failed;
     request.word = wants_figures ? "stats" : request.word;
@@ -288,6 +282,26 @@ static void ask_databases(struct inquiry *inquiry)
 
 /* ---- all ---- */
 
+static bool is_empty(const struct past *past)
+{
+    return past->n == 0 && past->n_actions == 0 && past->sums.rows.n == 0;
+}
+
+/* That a host is not there is known only of all that all databases have. */
+static void note_another_host(struct inquiry *inquiry)
+{
+    const struct past_choice *choice = &inquiry->choice;
+    bool is_of_some = choice->since.is_given || choice->until.is_given || choice->uid.is_given ||
+        choice->lease || choice->failed || choice->n_names > 0;
+    if (!is_of_some && inquiry->notes.length == 0 && is_empty(&inquiry->past)) {
+        text_add(&inquiry->notes, "no host of that name is in this history\n");
+    } else {
+        text_add_safe(&inquiry->notes,
+            "of %s only the fleet's resources are known here; its own: berthctl history on %s\n",
+            choice->host, choice->host);
+    }
+}
+
 /* The first refusal: what it says is said if nothing is found all the same. */
 struct refusal {
     struct text text;
@@ -320,13 +334,15 @@ bool inquire(struct inquiry *inquiry)
     bool is_read = !is_up || ask_status(inquiry);
     keep_refusal(&refusal, call);
     ask_databases(inquiry); /* of a status that has come */
-    bool is_empty = past->n == 0 && past->n_actions == 0 && past->sums.rows.n == 0;
-    if (is_read && refusal.text.length > 0 && is_empty) {
+    if (is_read && refusal.text.length > 0 && is_empty(past)) {
         message("%s", refusal.text.bytes);
         call->exit_status = refusal.exit_status;
         is_read = false;
     }
     text_deinit(&refusal.text);
+    if (past_is_of_another_host(&inquiry->choice)) {
+        note_another_host(inquiry);
+    }
     if (inquiry->choice.limit.is_given && inquiry->choice.limit.number > 0) {
         past_cut(past, inquiry->choice.limit.number);
     }

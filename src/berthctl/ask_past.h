@@ -13,7 +13,7 @@ struct inquiry {
     /* The answers: */
     struct past past; /* of this host, and of the databases of what is asked for */
     struct status status; /* of the same names: what goes on; nothing if they are not known */
-    struct text notes; /* lines: of which database nothing is known, and why */
+    struct text notes; /* lines: of which database, or host, not all is known, and why */
 };
 
 /* False after a message. */

@@ -139,45 +139,58 @@ static size_t fill_columns(struct column columns[MAX_COLUMNS])
 
 /* ---- what is not there ---- */
 
+/* From when on that source is complete; not given: it is not, or it has nothing of what is asked
+ * for. */
+static struct optional since_of(
+    const struct past *past, size_t source, const struct past_choice *choice)
+{
+    const struct optional *since = &past->sources[source].since;
+    bool is_meant = past->sources[source].database || !past_is_of_another_host(choice);
+    return (struct optional){is_meant && since->is_given, since->number};
+}
+
 /* "this host, and database default": all that are complete from that second on. */
-static void add_names_since(const struct past *past, uint64_t second, struct text *out)
+static void add_names_since(const struct past *past, const struct past_choice *choice,
+    uint64_t second, struct text *out)
 {
     const char *between = "";
     for (size_t i = 0; i < past->n_sources; i++) {
-        const struct past_source *source = &past->sources[i];
-        if (source->since.is_given && source->since.number / MS_PER_SECOND == second) {
+        const struct optional since = since_of(past, i, choice);
+        const char *database = past->sources[i].database;
+        if (since.is_given && since.number / MS_PER_SECOND == second) {
             text_add(out, between);
-            text_add_safe(out, source->database ? "database %s" : "this host", source->database);
+            text_add_safe(out, database ? "database %s" : "this host", database);
             between = ", and ";
         }
     }
 }
 
 /* Whether an earlier one has the same. */
-static bool is_said(const struct past *past, size_t source)
+static bool is_said(const struct past *past, const struct past_choice *choice, size_t source)
 {
+    uint64_t second = past->sources[source].since.number / MS_PER_SECOND;
     bool is = false;
     for (size_t i = 0; i < source; i++) {
-        const struct optional *since = &past->sources[i].since;
-        is |= since->is_given &&
-            since->number / MS_PER_SECOND == past->sources[source].since.number / MS_PER_SECOND;
+        const struct optional since = since_of(past, i, choice);
+        is |= since.is_given && since.number / MS_PER_SECOND == second;
     }
     return is;
 }
 
-void past_add_sources(const struct past *past, struct text *out)
+void past_add_sources(
+    const struct past *past, const struct past_choice *choice, struct text *out)
 {
     size_t at = 0;
     for (size_t i = 0; i < past->n_sources; i++) {
-        const struct optional *since = &past->sources[i].since;
+        const struct optional since = since_of(past, i, choice);
         struct text part = TEXT_INIT;
-        if (!since->is_given || is_said(past, i)) {
+        if (!since.is_given || is_said(past, choice, i)) {
             continue;
         }
         text_add(&part, "from ");
-        text_add_datetime(&part, (int64_t)since->number, (int64_t)past->now);
+        text_add_datetime(&part, (int64_t)since.number, (int64_t)past->now);
         text_add(&part, " on: ");
-        add_names_since(past, since->number / MS_PER_SECOND, &part);
+        add_names_since(past, choice, since.number / MS_PER_SECOND, &part);
         bool is_full = at + strlen("; ") + text_width(part.bytes) > HEAD_WIDTH;
         text_add(out, at == 0 ? "complete " : is_full ? ";\n  " : "; ");
         text_add(out, part.bytes);
@@ -188,13 +201,17 @@ void past_add_sources(const struct past *past, struct text *out)
 }
 
 /* When the latest of them begins to be complete; not given: one knows nothing. *anyp: when the
- * earliest does. */
-static struct optional complete_since(const struct past *past, uint64_t *anyp)
+ * earliest does; UINT64_MAX: none could know. */
+static struct optional complete_since(
+    const struct past *past, const struct past_choice *choice, uint64_t *anyp)
 {
     struct optional since = {true, 0};
     *anyp = UINT64_MAX;
     for (size_t i = 0; i < past->n_sources; i++) {
         const struct optional *its = &past->sources[i].since;
+        if (!past->sources[i].database && past_is_of_another_host(choice)) {
+            continue;
+        }
         since.is_given &= its->is_given;
         since.number = its->number > since.number ? its->number : since.number;
         *anyp = its->number < *anyp ? its->number : *anyp;
@@ -249,12 +266,12 @@ void past_add_note(
     bool is_of_some = choice->n_names > 0 || choice->uid.is_given || choice->lease ||
         choice->until.is_given || choice->host || choice->failed;
     uint64_t any_since;
-    const struct optional known = complete_since(past, &any_since);
+    const struct optional known = complete_since(past, choice, &any_since);
     bool knows_all = choice->since.is_given && known.is_given &&
         known.number <= choice->since.number;
     if (has_more(past)) {
         add_older(past, choice, out);
-    } else if (n_shown > 0) {
+    } else if (n_shown > 0 || any_since == UINT64_MAX) {
         return;
     } else if (!known.is_given) {
         text_add(
@@ -423,7 +440,7 @@ void past_table_print(
         grid_add_row(&grid, &past->leases[i], &style);
     }
     fit(&grid, columns, past, width);
-    past_add_sources(past, out);
+    past_add_sources(past, choice, out);
     if (past->n > 0) {
         grid_print_titles(&grid, out);
     }

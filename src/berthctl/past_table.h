@@ -10,7 +10,8 @@ void past_table_print(
 
 /* Adds a line, or some: who has answered, and from when on that is complete. Nothing if nobody knows
  * anything. */
-void past_add_sources(const struct past *past, struct text *out);
+void past_add_sources(
+    const struct past *past, const struct past_choice *choice, struct text *out);
 /* Adds a line for each span in which something may be missing. */
 void past_add_gaps(const struct past *past, struct text *out);
 /* Adds why nothing or not all is shown: a line or none. `n_shown`: leases. */

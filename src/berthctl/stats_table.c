@@ -91,7 +91,7 @@ static void print_stats(const struct column *columns, size_t n_columns, const vo
 void stats_table_print(
     const struct stats *stats, const struct past *past, size_t width, struct text *out)
 {
-    past_add_sources(past, out);
+    past_add_sources(past, &(struct past_choice){0}, out);
     past_add_gaps(past, out);
     if (stats->n_resources == 0) {
         return;

@@ -123,6 +123,11 @@ static bool past_lease_take(struct past_lease *lease, const char *line)
         lease->user.uid.is_given;
 }
 
+bool past_is_of_another_host(const struct past_choice *choice)
+{
+    return choice->host && (!choice->this_host || strcmp(choice->host, choice->this_host) != 0);
+}
+
 static bool is_of_host(const struct past_choice *choice, const char *host)
 {
     const char *its = host ? host : choice->this_host;

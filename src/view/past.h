@@ -101,6 +101,9 @@ struct past_choice {
     size_t n_names;
 };
 
+/* Whether it is of a host other than this one, of whose own resources nothing is known here. */
+bool past_is_of_another_host(const struct past_choice *choice);
+
 void past_deinit(struct past *past);
 
 answer_taker past_take; /* of a struct past, {0} or .only at first */

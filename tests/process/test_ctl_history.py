@@ -54,6 +54,7 @@ def answering(berthctl, fake, *args, history=ANSWER, status=NO_STATUS, hello="ok
 
 # ---- what is asked
 
+NO_HOST = "no host of that name is in this history\n"
 REQUESTS = [
     ([], "history limit=1000"),
     (["etl", "market/*"], "history etl market/* limit=1000"),
@@ -69,7 +70,7 @@ REQUESTS = [
 def test_requests(berthctl, fake):
     for args, request_line in REQUESTS:
         (line, _), status, _, err = answering(berthctl, fake, "history", *args, "--json")
-        assert (line, status, err) == (request_line, 0, "")
+        assert (line, status, err) == (request_line, 0, NO_HOST if "--host" in args else "")
 
 
 def test_since(berthctl, fake):
@@ -196,9 +197,12 @@ def test_of_the_fleet(berthctl, fake):
     assert [lease["host"] for lease in answer["leases"]] == [None, "b", None]
     assert [source["database"] for source in answer["sources"]] == [None, "d"]
     *_, out, _ = answering(berthctl, fake, "history", "far", "--host", "b", status=FLEET, databases=[OF_FLEET], env=UTC)
-    head, titles, row = out.splitlines()
-    assert head == "complete from 2026-11-22 23:30:00 on: this host; from 00:30:00 on: database d"
+    head, titles, row, note = out.splitlines()
+    assert head == "complete from 00:30:00 on: database d"
+    assert note == "of b only the fleet's resources are known here; its own: berthctl history on b"
     assert "  HOST" in titles and row.endswith("  0123456789abcdef/3f9k  b")
+    *_, out, _ = answering(berthctl, fake, "history", "far", status=FLEET, databases=[OF_FLEET], env=UTC)
+    assert out.splitlines()[0] == "complete from 2026-11-22 23:30:00 on: this host; from 00:30:00 on: database d"
     *_, out, _ = answering(berthctl, fake, "history", "--limit=1", status=FLEET, databases=[OF_FLEET], env=UTC)
     assert out.splitlines()[-1] == "older than 01:29:59.000: --limit 0 shows all" and len(out.splitlines()) == 4
     busy = FLEET.replace("ok\n", "ok now=7200000\n").replace(
@@ -210,6 +214,22 @@ def test_of_the_fleet(berthctl, fake):
     whole = answering(berthctl, fake, "stats", "--json", status=FLEET, databases=[OF_FLEET])
     assert whole[0] == ["history", "status", "history database=d"]
     assert [row["name"] for row in json.loads(whole[2])["resources"]] == ["etl", "far", "gpus"]
+
+
+def test_another_host(berthctl, fake):
+    """Of whose own resources nothing is known here; of this host, all is."""
+    only = "of c only the fleet's resources are known here; its own: berthctl history on c\n"
+    head, gone = "complete from 00:30:00 on: database d\n", "the fleet's database d does not tell (no answer): "
+    nothing = "nothing of that has ended since 00:30:00; the history does not go back further\n"
+    for words, shown in (["--host=c"], head + nothing + NO_HOST), (["--host=c", "far"], head + nothing + only):
+        _, code, out, err = answering(berthctl, fake, "history", *words, status=FLEET, databases=[OF_FLEET], env=UTC)
+        assert (code, out, err) == (0, shown, ""), words
+    *_, out, _ = answering(berthctl, fake, "history", "--host=c", status=FLEET, databases=["error new\n"])
+    assert out == f"{gone}of its resources, this is this host's history alone\n{only}"
+    for words, shown in (["--host=c"], NO_HOST), (["--host=c", "--failed"], only):
+        assert answering(berthctl, fake, "history", *words, status=STATUS)[1:] == (0, shown, "")
+    *_, out, _ = answering(berthctl, fake, "history", "--host", socket.gethostname(), status=STATUS, env=UTC)
+    assert out.startswith("complete from 2026-11-22 23:30:00 on: this host\n") and "known here" not in out
 
 
 def test_a_database_that_does_not_tell(berthctl, fake):

@@ -377,7 +377,7 @@ Test(past_table, sources)
             sources[k].since = (struct optional){rows[i].since[k] > 0, rows[i].since[k]};
         }
         const struct past of_them = {.now = NOW, .sources = sources, .n_sources = N(sources)};
-        past_add_sources(&of_them, &out);
+        past_add_sources(&of_them, &(struct past_choice){0}, &out);
         expect_text(&out, rows[i].shown);
     }
 }
