@@ -106,7 +106,7 @@ void stats_table_print(
     print_stats(stats_resource_columns,
         sizeof stats_resource_columns / sizeof stats_resource_columns[0], stats->resources,
         stats->n_resources, sizeof stats->resources[0], width, out);
-    text_add(out, "\n");
+    text_add(out, stats->n_users > 1 ? "\nby user, who waited longest in all first\n" : "\n");
     print_stats(stats_user_columns, sizeof stats_user_columns / sizeof stats_user_columns[0],
         stats->users, stats->n_users, sizeof stats->users[0], width, out);
 }

@@ -854,6 +854,7 @@ Test(stats, as_a_table)
         "market/x       1        0        0      0s     0s       0s"
         "  6m00s   6m00s    6m00s     5.0%\n"
         "\n"
+        "by user, who waited longest in all first\n"
         "USER  LEASES  REFUSED  WAITING  WAITED    95%  LONGEST  IN ALL   HELD     95%  LONGEST"
         "    SHARE\n"
         "1000       1        1        0     30s  1m00s    1m00s   1m30s  3m20s   3m20s    3m20s"
