@@ -331,6 +331,7 @@ bool inquire(struct inquiry *inquiry)
         return false;
     }
     keep_refusal(&refusal, call);
+    inquiry->is_without_berthd = !is_up;
     bool is_read = !is_up || ask_status(inquiry);
     keep_refusal(&refusal, call);
     ask_databases(inquiry); /* of a status that has come */

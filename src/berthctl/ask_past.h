@@ -13,6 +13,7 @@ struct inquiry {
     /* The answers: */
     struct past past; /* of this host, and of the databases of what is asked for */
     struct status status; /* of the same names: what goes on; nothing if they are not known */
+    bool is_without_berthd; /* so nothing is known of what goes on */
     struct text notes; /* lines: of which database, or host, not all is known, and why */
 };
 

@@ -153,6 +153,7 @@ static int print_stats(const struct line *line, struct inquiry *inquiry)
     struct text out = TEXT_INIT;
     struct past *past = &inquiry->past;
     struct stats stats = stats_of(past, &inquiry->status, &line->past);
+    stats.knows_no_running = inquiry->is_without_berthd;
     if (line->options & OPTION_JSON) {
         stats_json_print(&stats, past, &out);
         say_notes(inquiry);

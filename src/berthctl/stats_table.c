@@ -23,6 +23,16 @@ AGE(hold_95, holds, 95)
 AGE(hold_longest, holds, 100)
 #undef AGE
 
+static void waiting_cell(struct text *text, const void *row, const void *context)
+{
+    const struct stats *stats = context;
+    if (stats->knows_no_running) {
+        text_add(text, "-");
+    } else {
+        text_add_number(text, ((const struct figures *)row)->n_waiting);
+    }
+}
+
 static void wait_sum_cell(struct text *text, const void *row, const void *context)
 {
     const struct spread *waits = &((const struct stats_row *)row)->figures.waits;
@@ -46,7 +56,7 @@ static void percent_cell(struct text *text, const void *row, const void *context
 #define WAITS                                                                                      \
     {"LEASES", COLUMN_NUMBER(struct figures, n_leases)},                                           \
         {"REFUSED", COLUMN_NUMBER(struct figures, n_refused), .gives_way = 1},                     \
-        {"WAITING", COLUMN_NUMBER(struct figures, n_waiting)},                                     \
+        {"WAITING", .cell = waiting_cell, .is_right = true},                                       \
         {"WAITED", .cell = wait_cell, .is_right = true},                                           \
         {"95%", .cell = wait_95_cell, .is_right = true, .gives_way = 2},                           \
     {                                                                                              \
@@ -74,14 +84,14 @@ static const struct column stats_user_columns[] = {
     {"SHARE", .cell = percent_cell, .is_right = true},
 };
 
-/* Prints `n` rows, `size` bytes each. `width`: of the terminal, or 0. */
-static void print_stats(const struct column *columns, size_t n_columns, const void *rows, size_t n,
-    size_t size, size_t width, struct text *out)
+/* Prints `n` rows of the stats, `size` bytes each. `width`: of the terminal, or 0. */
+static void print_rows(const struct stats *stats, const struct column *columns, size_t n_columns,
+    const void *rows, size_t n, size_t size, size_t width, struct text *out)
 {
     struct grid grid;
     grid_init(&grid, columns, n_columns, 0);
     for (size_t i = 0; i < n; i++) {
-        grid_add_row(&grid, (const char *)rows + i * size, NULL);
+        grid_add_row(&grid, (const char *)rows + i * size, stats);
     }
     grid_fit(&grid, width);
     grid_print(&grid, out);
@@ -102,11 +112,13 @@ void stats_table_print(
     text_add_datetime(out, (int64_t)stats->to, (int64_t)past->now);
     text_add(out, " (");
     text_add_age(out, stats->to - stats->from);
-    text_add(out, "),\nand waits so far: median, 95th percentile and longest\n\n");
-    print_stats(stats_resource_columns,
+    text_add(out, stats->knows_no_running ? "):\n" : "),\nand waits so far: ");
+    text_add(out, "median, 95th percentile and longest\n\n");
+    print_rows(stats, stats_resource_columns,
         sizeof stats_resource_columns / sizeof stats_resource_columns[0], stats->resources,
         stats->n_resources, sizeof stats->resources[0], width, out);
     text_add(out, stats->n_users > 1 ? "\nby user, who waited longest in all first\n" : "\n");
-    print_stats(stats_user_columns, sizeof stats_user_columns / sizeof stats_user_columns[0],
-        stats->users, stats->n_users, sizeof stats->users[0], width, out);
+    print_rows(stats, stats_user_columns,
+        sizeof stats_user_columns / sizeof stats_user_columns[0], stats->users, stats->n_users,
+        sizeof stats->users[0], width, out);
 }

@@ -31,6 +31,7 @@ struct stats {
     struct stats_row *users; /* who waited longest in all first */
     size_t n_users;
     uint64_t n_ended; /* leases and waits; 0: at most running ones are counted */
+    bool knows_no_running; /* nobody has said what is held or waits */
 };
 
 /* .since, .until, .uid (only rows of this user; a share is still one of the time of all) and .names

@@ -396,6 +396,10 @@ def test_berthd_is_not_there(berthctl, fake, directory):
         assert (process.returncode, err) == (0, "berthctl: berthd cannot be reached: this is from berth-history alone, without"
                                              " what is still held or waiting\n")
         assert command == "stats" or "3f9x" in out
+    process = berthctl.start("stats", text=True)
+    keeper.tells(*FIGURES.splitlines())
+    out, _ = process.communicate(timeout=DEADLINE)
+    assert "so far" not in out and re.search(r"^etl +2 +1 +-  ", out, re.M), out
     keeper.gone()
     done = berthctl("history")
     assert (done.returncode, done.stdout) == (69, "") and done.stderr.startswith("berthctl: cannot connect to ")

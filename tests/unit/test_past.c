@@ -831,6 +831,24 @@ Test(stats, as_a_narrow_table)
     text_deinit(&out);
 }
 
+/* Without berthd, nobody knows who waits. */
+Test(stats, as_a_table_of_the_past_alone)
+{
+    static const char *const parts[] = {
+        "leases and waits that ended from 00:00:00 to 01:00:00 (1h00m):\n"
+        "median, 95th percentile and longest\n"
+        "\n"
+        "RESOURCE  LEASES  REFUSED  WAITING  WAITED",
+        "\netl            3        1        -      1s",
+        "\n1000       1        1        -     30s"};
+    static const char *const nothing[] = {"ok", "end"};
+    struct text out = TEXT_INIT;
+    COMPUTE(hour, nothing);
+    stats.knows_no_running = true;
+    stats_table_print(&stats, &past, 0, &out);
+    expect_parts(&out, parts, N(parts));
+}
+
 Test(stats, as_a_table)
 {
     struct text out = TEXT_INIT;
