@@ -8,8 +8,8 @@
 void past_table_print(
     const struct past *past, const struct past_choice *choice, size_t width, struct text *out);
 
-/* Adds a line, or some: who has answered, and from when on that is complete. Nothing if nobody knows
- * anything. */
+/* Adds who has answered, and from when on that is complete: a line, or some. Nothing if nobody
+ * knows anything. */
 void past_add_sources(
     const struct past *past, const struct past_choice *choice, struct text *out);
 /* Adds a line for each span in which something may be missing. */
