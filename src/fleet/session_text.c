@@ -98,14 +98,25 @@ void call_add_release(
     arguments_add(arguments, ending ? ending : "");
 }
 
-/* How many of its resources hide it from other users, by this host's file. */
-static uint32_t n_hiding(const struct lease *lease)
+/* Which of its resources hide it from other users, by this host's file. Older daemons read only how
+ * many. */
+static void add_hiding(struct text *out, const struct lease *lease)
 {
     uint32_t n = 0;
+    struct text names = TEXT_INIT;
     for (size_t i = 0; i < lease->n_claims; i++) {
-        n += lease->claims[i].resource->definition->shows_to_owner_only;
+        const struct resource *resource = lease->claims[i].resource;
+        if (resource->definition->shows_to_owner_only) {
+            text_add(&names, n > 0 ? "," : "");
+            text_add(&names, resource->name);
+            n++;
+        }
     }
-    return n;
+    if (n > 0) {
+        text_add_number_key(out, "hide", n);
+        text_add_format(out, " hides=%s", names.bytes);
+    }
+    text_deinit(&names);
 }
 
 void info_write(struct text *out, const struct lease *lease, nanoseconds wall_offset)
@@ -120,9 +131,7 @@ void info_write(struct text *out, const struct lease *lease, nanoseconds wall_of
         }
     }
     text_add_number_key(out, "at", at > 0 ? (uint64_t)at : 0);
-    if (n_hiding(lease) > 0) {
-        text_add_number_key(out, "hide", n_hiding(lease));
-    }
+    add_hiding(out, lease);
     if (lease_max_hold(lease) != NEVER) {
         text_add_number_key(out, "hold", milliseconds(lease_max_hold(lease)));
     }

@@ -81,7 +81,7 @@ Test(calls, info)
 {
     struct text out = TEXT_INIT;
     struct definition definition = {.limit = 1, .max_hold = NEVER};
-    struct resource resource = {.definition = &definition};
+    struct resource resource = {.definition = &definition, .name = (char *)"s"};
     struct lease *lease = waiting_lease(&resource, "||x|\t%");
     info_write(&out, lease, 4250 * NANOSECONDS_PER_MILLISECOND);
     cr_assert_str_eq(out.bytes, "pid=12 program=a%20b reason=||x|%09%25 at=7250");
@@ -97,13 +97,13 @@ Test(calls, info)
     out.length = 0;
     definition.shows_to_owner_only = true;
     info_write(&out, lease, 4 * NANOSECONDS_PER_SECOND);
-    cr_assert_str_eq(out.bytes, "pid=12 program=a%20b reason=||x|%09%25 at=9000 hide=1");
+    cr_assert_str_eq(out.bytes, "pid=12 program=a%20b reason=||x|%09%25 at=9000 hide=1 hides=s");
     struct lease_timer as_granted = {.hold_until = 65 * NANOSECONDS_PER_SECOND};
     lease->lease_timer = &as_granted; /* the file may say another time by now */
     out.length = 0;
     info_write(&out, lease, 4 * NANOSECONDS_PER_SECOND);
     cr_assert_str_eq(
-        out.bytes, "pid=12 program=a%20b reason=||x|%09%25 at=9000 hide=1 hold=60000");
+        out.bytes, "pid=12 program=a%20b reason=||x|%09%25 at=9000 hide=1 hides=s hold=60000");
     lease->lease_timer = NULL;
     lease_free(lease);
     text_deinit(&out);
