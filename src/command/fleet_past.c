@@ -196,7 +196,7 @@ static void tell_row(struct past_question *question, const struct fleet_row *row
     if (fleet_missed_read(&missed, row)) {
         past_add_gap(question, out, &missed, is_copied ? fleet_missed_id(row) : NULL, moment);
         return;
-    } else if (!fleet_ended_read(&ended, row, &question->page, core)) {
+    } else if (!fleet_ended_read(&ended, row, &question->page)) {
         return;
     }
     if (is_wanted(question, &ended)) {
@@ -303,7 +303,7 @@ static bool is_to_be_kept(struct past_question *question, const struct fleet_row
 {
     struct fleet_missed missed;
     struct fleet_ended ended;
-    if (!fleet_ended_read(&ended, row, &question->page, question->server->core)) {
+    if (!fleet_ended_read(&ended, row, &question->page)) {
         return fleet_missed_read(&missed, row);
     }
     bool is_one = is_wanted(question, &ended);

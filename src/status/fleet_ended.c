@@ -218,20 +218,24 @@ static bool take_claims(struct fleet_ended *ended, const char *claims)
     return is_good;
 }
 
-/* The writer has said how many of its resources hide it: those that do here, if these are as many;
- * else any. */
-static uint16_t hiding_of(const struct saved_lease *lease, uint64_t n_hiding, struct core *core)
+/* The writer has said which of its resources hide it; an older one only how many: then all may. */
+static uint16_t hiding_of(const struct saved_lease *lease, const char *info)
 {
-    uint64_t n_here = 0;
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct definition *definition = core_find_definition(core, lease->claims[i].name);
-        n_here += definition && definition->shows_to_owner_only;
+    uint16_t bits = 0;
+    char name[NAME_BYTES + 1];
+    uint64_t n_unknown = fleet_info_number(info, "hide", INT32_MAX);
+    for (size_t k = 0; n_unknown > 0 && fleet_info_hiding(info, k, name); k++) {
+        for (size_t i = 0; i < lease->n_claims; i++) {
+            bool is_that_one = strcmp(lease->claims[i].name, name) == 0;
+            bits |= (uint16_t)(is_that_one << i);
+            n_unknown -= is_that_one;
+        }
     }
-    return n_hiding <= n_here ? 0 : UINT16_MAX;
+    return n_unknown == 0 ? bits : UINT16_MAX;
 }
 
 bool fleet_ended_read(struct fleet_ended *ended, const struct fleet_row *row,
-    const struct fleet_page *page, struct core *core)
+    const struct fleet_page *page)
 {
     const char *ending = fleet_field(row, PAST_ENDING), *info = fleet_field(row, PAST_INFO);
     uint64_t uid;
@@ -255,7 +259,7 @@ bool fleet_ended_read(struct fleet_ended *ended, const struct fleet_row *row,
         fleet_ended_deinit(ended);
         return false;
     }
-    ended->entry.hiding = hiding_of(lease, fleet_info_number(info, "hide", INT32_MAX), core);
+    ended->entry.hiding = hiding_of(lease, info);
     return true;
 }
 

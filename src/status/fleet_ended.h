@@ -48,5 +48,5 @@ struct fleet_ended {
 
 /* False: the row is none, or makes no sense; there is nothing to deinit. */
 bool fleet_ended_read(struct fleet_ended *ended, const struct fleet_row *row,
-    const struct fleet_page *page, struct core *core);
+    const struct fleet_page *page);
 void fleet_ended_deinit(struct fleet_ended *ended);

@@ -272,6 +272,21 @@ uint64_t fleet_info_number(const char *info, const char *key, uint64_t max)
     return number;
 }
 
+bool fleet_info_hiding(const char *info, size_t i, char name[static NAME_BYTES + 1])
+{
+    size_t n;
+    const char *names = fleet_info_find(info, "hides", &n);
+    for (; names && i > 0; i--) {
+        names += strcspn(names, ", ");
+        names = *names == ',' ? names + 1 : NULL;
+    }
+    n = names ? strcspn(names, ", ") : 0;
+    bool fits = n > 0 && n <= NAME_BYTES;
+    memcpy(name, fits ? names : "", fits ? n : 0);
+    name[fits ? n : 0] = '\0';
+    return fits;
+}
+
 /* ---- units and leases ---- */
 
 bool fleet_is_pool(const struct fleet_row *row)

@@ -117,6 +117,9 @@ const char *fleet_take_word(const char *list, char separator, char *word, size_t
 const char *fleet_info_find(const char *info, const char *key, size_t *lengthp);
 /* The same, a number up to `max`; 0: there is none. */
 uint64_t fleet_info_number(const char *info, const char *key, uint64_t max);
+/* The name of the i-th resource that hides the lease, as its own host says. False: it names no more
+ * (an older one, none). */
+bool fleet_info_hiding(const char *info, size_t i, char name[static NAME_BYTES + 1]);
 
 enum fleet_lease { FLEET_NEITHER, FLEET_HOLDER, FLEET_WAITER };
 /* Which kind of lease a well-formed row of that resource describes. */

@@ -24,6 +24,7 @@ static char line[LINE_BYTES];
 static struct definition definitions[] = {
     {.name = (char *)"etl", .limit = 9, .max_hold = NEVER, .max_units_per_user = UNBOUNDED},
     {.name = (char *)"secret", .limit = 9, .max_hold = NEVER, .shows_to_owner_only = true},
+    {.name = (char *)"gpus", .limit = 9, .max_hold = NEVER},
 };
 
 /* The first row of the next one. */
@@ -38,7 +39,7 @@ static void begin(void)
     const struct user_bounds bounds = {100, 100, 100, 100};
     const char *at_fault;
     core = core_new(0);
-    core_define(core, definitions, 2, &bounds, 0, &effects, &at_fault);
+    core_define(core, definitions, 3, &bounds, 0, &effects, &at_fault);
     effects_clear_changed(&effects);
     effects_clear(&effects);
     effects_deinit(&effects);
@@ -54,10 +55,12 @@ static void end(void)
 
 TestSuite(fleet_ended, .init = begin, .fini = end);
 
-static bool sees_nothing(void *context, const struct rights *rights)
+static const struct definition *seen; /* what this hides; NULL: nothing */
+
+static bool sees_one(void *context, const struct rights *rights)
 {
-    (void)context, (void)rights;
-    return false;
+    (void)context;
+    return seen && rights == &seen->rights;
 }
 
 /* The page was read 10 s after the entry. */
@@ -73,12 +76,12 @@ static void read_page(void)
 static const char *shown(void)
 {
     struct fleet_ended ended;
-    const struct viewer viewer = {.uid = 1, .may_see = sees_nothing};
+    const struct viewer viewer = {.uid = 1, .may_see = sees_one};
     const struct answer_moment moment = {.viewer = &viewer, .now = 100 * SECOND,
         .wall_now = 2000 * SECOND};
     read_page();
     line[0] = '\0';
-    if (fleet_ended_read(&ended, &rows->rows[rows->n_rows - 1], &page, core)) {
+    if (fleet_ended_read(&ended, &rows->rows[rows->n_rows - 1], &page)) {
         struct text out = TEXT_INIT;
         const struct ended_lease its = {.entry = &ended.entry, .lease = &ended.lease,
             .database = "d", .key = ended.key, .host = ended.host};
@@ -153,6 +156,26 @@ Test(fleet_ended, what_is_hidden)
     cr_expect_null(strstr(shown(), "program"), "this host does");
     entry(ENDING, "pid=77 program=load hide=1", "secret 1 90 0|etl 1 91 1");
     cr_expect_null(strstr(shown(), "why="));
+}
+
+/* What another resource hides, nobody sees by the right to see this one. */
+Test(fleet_ended, which_resource_hides)
+{
+    static const char both[] = "secret 1 90 0|gpus 1 91 1";
+    for (size_t i = 1; i < 3; i++) {
+        seen = core_find_definition(core, definitions[i].name);
+        entry(ENDING, "pid=77 program=load hide=1 hides=gpus", both);
+        cr_expect_null(strstr(shown(), "program"), "gpus hides it there, and secret here");
+        entry(ENDING, "pid=77 program=load hide=1", both);
+        cr_expect_null(strstr(shown(), "program"), "an older host does not say which one does");
+        entry(ENDING, "pid=77 program=load hide=2 hides=secret,other", both);
+        cr_expect_null(strstr(shown(), "program"), "it has hidden what is not named");
+        entry(ENDING, "pid=77 program=load hide=1 hides=secret", both);
+        cr_expect_eq(i == 1, strstr(shown(), " program=load") != NULL, "%s", line);
+    }
+    entry(ENDING, "pid=77 program=load hide=1 hides=gpus", CLAIMS);
+    cr_expect(strstr(shown(), " program=load"), "%s", line);
+    seen = NULL;
 }
 
 Test(fleet_ended, nonsense_is_no_line)
