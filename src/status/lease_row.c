@@ -137,8 +137,15 @@ const struct lease *lease_row_own(const struct fleet_row *fields, const struct s
 static bool is_seen(const struct fleet_row *fields, uint32_t uid, const struct scene *scene)
 {
     const char *name = fleet_field(fields, ROW_NAME), *info = fleet_field(fields, ROW_INFO);
-    return viewer_sees_remote(scene->viewer, uid, fleet_info_number(info, "hide", INT32_MAX),
-        definition_of_name(scene->core, name));
+    const struct viewer *viewer = scene->viewer;
+    char hiding[NAME_BYTES + 1];
+    uint64_t n_unknown = fleet_info_number(info, "hide", INT32_MAX);
+    bool sees = viewer_sees_remote(viewer, uid, false, definition_of_name(scene->core, name));
+    for (size_t i = 0; sees && n_unknown > 0 && fleet_info_hiding(info, i, hiding); i++) {
+        sees = viewer_sees_remote(viewer, uid, true, definition_of_name(scene->core, hiding));
+        n_unknown--;
+    }
+    return sees && (n_unknown == 0 || viewer_sees_remote(viewer, uid, true, NULL));
 }
 
 #define MAX_SPAN (NEVER / 4 / NANOSECONDS_PER_MILLISECOND) /* milliseconds */

@@ -35,24 +35,24 @@ const char *viewer_user_of(const struct viewer *viewer, uint32_t uid)
     return viewer->user_of ? viewer->user_of(viewer->context, uid) : NULL;
 }
 
-bool viewer_sees_remote(const struct viewer *viewer, uint32_t uid, uint64_t n_hiding,
-    const struct definition *definition)
+/* What that resource hides elsewhere, or has hidden, or hides now. */
+static bool sees_what_hides(
+    const struct viewer *viewer, const struct definition *definition, bool is_hidden)
 {
-    bool hides_here = definition && definition->shows_to_owner_only;
-    if (uid == viewer->uid || (n_hiding == 0 && !hides_here)) {
-        return true;
-    }
-    bool is_that_one = hides_here && n_hiding <= 1;
-    return may_see(viewer, is_that_one ? definition : NULL);
+    bool hides = is_hidden || (definition && definition->shows_to_owner_only);
+    return !hides || may_see(viewer, definition);
 }
 
-/* What that resource has hidden, or hides now. */
+bool viewer_sees_remote(const struct viewer *viewer, uint32_t uid, bool hides_there,
+    const struct definition *definition)
+{
+    return uid == viewer->uid || sees_what_hides(viewer, definition, hides_there);
+}
+
 static bool sees_past_of(
     const struct viewer *viewer, struct core *core, const char *name, bool has_hidden)
 {
-    const struct definition *definition = core_find_definition(core, name);
-    bool hides = has_hidden || (definition && definition->shows_to_owner_only);
-    return !hides || may_see(viewer, definition);
+    return sees_what_hides(viewer, core_find_definition(core, name), has_hidden);
 }
 
 bool viewer_sees_ended(const struct viewer *viewer, struct core *core,

@@ -35,9 +35,9 @@ bool viewer_sees_not_started(
 /* The name of a user, whom everybody may know, as their uid; NULL: not known. */
 const char *viewer_user_of(const struct viewer *viewer, uint32_t uid);
 
-/* For a lease of another host, in the list of the resource with that definition (NULL: not known
- * here). `n_hiding` is how many of its resources hide it, as its own host says. */
-bool viewer_sees_remote(const struct viewer *viewer, uint32_t uid, uint64_t n_hiding,
+/* For a lease of another host, as far as that one of its resources is concerned (NULL: not known
+ * here). `hides_there`: it hides the lease, as its own host says. */
+bool viewer_sees_remote(const struct viewer *viewer, uint32_t uid, bool hides_there,
     const struct definition *definition);
 
 /* For a lease that is over: bit 1 << i of `hiding` says that the resource of claim i hid it when it

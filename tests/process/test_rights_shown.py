@@ -11,6 +11,7 @@ from conftest import read_line
 from daemon_help import connect_as, held, needs_root, status, waits
 from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
 from fleet_ops_help import client_of, fleet, gets, queues
+from lines import until
 
 pytestmark = needs_root
 
@@ -238,6 +239,26 @@ def test_hosts_that_differ(redis_server, hosts):  # noqa: F811
     assert "theiridentity1" not in answers_to(client_of(a, BERT), "status etl")
     assert not secrets_in(answers_to(client_of(b, BERT), "status etl"))
     assert "theiridentity1" in answers_to(client_of(a), "status etl")
+
+
+@needs_redis
+def test_hosts_that_hide_different_resources(redis_server, hosts):  # noqa: F811
+    """Who administers what hides on one host does not see what another hides there, but sees what it hides itself."""
+    section = "[semaphore {}]\nscope = fleet\nlimit = 2\n"
+    a, b = fleet(redis_server, hosts, 2, section.format("plain") + section.format("etl"))
+    for host, hidden in ((a, "etl"), (b, "plain")):
+        text = host.config.read_text()
+        host.config.write_text(text.replace(f"[semaphore {hidden}]\n", f"[semaphore {hidden}]\n{HIDDEN}"))
+        assert client_of(host).request("reload") == "ok"
+    lease = gets(client_of(a, ANNA), f"acquire plain etl {WORDS}")
+    requests = "status", "status plain", "status etl"
+    for who, sees in ((CLEO, set()), (BERT, set()), (ANNA, ALL), (0, ALL)):
+        assert secrets_in(answers_to(client_of(b, who), *requests)) == sees, who
+    assert secrets_in(answers_to(client_of(a, CLEO), *requests)) == ALL
+    assert client_of(a).request(f"drop {lease}") == "ok"
+    until(lambda: ALL <= secrets_in(answers_to(client_of(b), "history database=default")))
+    for who, sees in ((CLEO, set()), (BERT, set()), (ANNA, ALL)):
+        assert secrets_in(answers_to(client_of(b, who), "history database=default")) == sees, who
 
 
 @needs_redis

@@ -185,14 +185,15 @@ Test(rights, what_is_shown_of_other_hosts_leases)
     static const struct rights none;
     struct viewer viewer = {.uid = BOB, .context = (void *)&none,
         .may_see = sees_what_the_context_says};
-    cr_expect(viewer_sees_remote(&viewer, ALICE, 0, &open));
-    cr_expect(viewer_sees_remote(&viewer, ALICE, 0, NULL));
-    cr_expect_not(viewer_sees_remote(&viewer, ALICE, 1, &open), "its own host hides it");
-    cr_expect_not(viewer_sees_remote(&viewer, ALICE, 0, &shut), "this host does");
-    cr_expect(viewer_sees_remote(&viewer, BOB, 2, &shut));
+    cr_expect(viewer_sees_remote(&viewer, ALICE, false, &open));
+    cr_expect(viewer_sees_remote(&viewer, ALICE, false, NULL));
+    cr_expect_not(viewer_sees_remote(&viewer, ALICE, true, &open), "its own host hides it");
+    cr_expect_not(viewer_sees_remote(&viewer, ALICE, false, &shut), "this host does");
+    cr_expect(viewer_sees_remote(&viewer, BOB, true, &shut));
     viewer.context = (void *)&shut.rights;
-    cr_expect(viewer_sees_remote(&viewer, ALICE, 1, &shut));
-    cr_expect_not(viewer_sees_remote(&viewer, ALICE, 2, &shut), "another resource hides it too");
+    cr_expect(viewer_sees_remote(&viewer, ALICE, true, &shut));
+    cr_expect_not(viewer_sees_remote(&viewer, ALICE, true, &open), "another resource hides it");
+    cr_expect_not(viewer_sees_remote(&viewer, ALICE, true, NULL), "one not known here hides it");
     viewer.context = NULL; /* of the daemon */
-    cr_expect(viewer_sees_remote(&viewer, ALICE, 2, &shut));
+    cr_expect(viewer_sees_remote(&viewer, ALICE, true, NULL));
 }
