@@ -3,6 +3,7 @@
 #include "admission/admission.h"
 #include "admission/asker.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "conn/conn.h"
 #include "conn/disk_wait.h"
 #include "core/fleet.h"
@@ -14,8 +15,10 @@
 #include "setup/reload.h"
 #include "status/answer_lines.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -252,25 +255,119 @@ static void note_template(const struct template *template, void *context)
     note_overridden(context, template->definition, template->definition->name);
 }
 
-/* ---- a reload ---- */
+/* ---- what goes into the history ---- */
+
+/* So many entries say which changes by operators a reload has ended. */
+enum { UNDONE_MAX = 100 };
+
+/* By operators, before the reload. */
+struct changed_at_runtime {
+    char *name; /* owned; of a resource or a template */
+    uint32_t limit; /* in force; of a pool, its items */
+    bool has_limit; /* that is changed, or the items are */
+};
+
+struct changed_list {
+    struct changed_at_runtime *list; /* owned */
+    size_t n;
+};
+
+static bool has_limit(const struct resource *resource, const struct template *template)
+{
+    return resource ? resource->runtime_limit != UNBOUNDED || resource->items_changed
+                    : template && template->runtime_limit != UNBOUNDED;
+}
+
+static void changed_list_add(
+    struct changed_list *changed, const char *name, uint32_t limit, bool is_of_limit)
+{
+    changed->list = memory_grow(changed->list, changed->n, sizeof *changed->list);
+    changed->list[changed->n++] = (struct changed_at_runtime){
+        .name = memory_string(name), .limit = limit, .has_limit = is_of_limit};
+}
+
+static void keep_resource(const struct resource *resource, void *context)
+{
+    changed_list_add(
+        context, resource->name, resource_limit(resource), has_limit(resource, NULL));
+}
+
+static void keep_template(const struct template *template, void *context)
+{
+    changed_list_add(context, template->definition->name, template_limit(template),
+        has_limit(NULL, template));
+}
+
+static void changed_list_fill(struct changed_list *changed, const struct core *core)
+{
+    core_for_each_changed(core, keep_resource, changed);
+    core_for_each_changed_template(core, keep_template, changed);
+}
+
+static void changed_list_deinit(struct changed_list *changed)
+{
+    for (size_t i = 0; i < changed->n; i++) {
+        free(changed->list[i].name);
+    }
+    free(changed->list);
+}
+
+static bool goes_on(const struct core *core, const struct changed_at_runtime *changed)
+{
+    const struct resource *resource = core_find_resource(core, changed->name);
+    const struct template *template = core_find_template(core, changed->name);
+    bool is_changed = resource ? resource_is_changed(resource)
+                               : template && template_is_changed(template);
+    return is_changed && (!changed->has_limit || has_limit(resource, template));
+}
 
 /* By a signal: whoever may send one acts as berthd's own user. */
-static void record_reload(struct server *server, size_t n_changed)
+static void record_reload(struct server *server, struct did did)
 {
     const struct actor *asked = &server->reload->by;
     const struct actor own = {.is_known = true, .uid = geteuid()};
+    did.verb = "reload";
+    did.by = asked->is_known ? *asked : own;
+    did.reason = asked->is_known ? NULL : "SIGHUP";
+    history_add_did(server->history, &did, clock_now());
+}
+
+static void record_changed(struct server *server, size_t n_changed)
+{
     char changed[32];
     snprintf(changed, sizeof changed, "%zu definition%s", n_changed, n_changed == 1 ? "" : "s");
-    const struct did did = {
-        .verb = "reload",
-        .new = changed,
-        .by = asked->is_known ? *asked : own,
-        .reason = asked->is_known ? NULL : "SIGHUP",
-    };
     if (n_changed > 0) {
-        history_add_did(server->history, &did, clock_now());
+        record_reload(server, (struct did){.new = changed});
     }
 }
+
+static void record_undone(struct server *server, const struct changed_at_runtime *changed)
+{
+    char old[16], new[16];
+    uint32_t limit = core_limit(server->core, changed->name);
+    bool is_gone = !core_find_definition(server->core, changed->name);
+    bool is_other = changed->has_limit && (is_gone || limit != changed->limit);
+    snprintf(old, sizeof old, "%" PRIu32, changed->limit);
+    snprintf(new, sizeof new, "%" PRIu32, limit);
+    record_reload(server, (struct did){
+        .resource = changed->name,
+        .old = is_other ? old : NULL,
+        .new = is_other && !is_gone ? new : NULL,
+    });
+}
+
+static void record_all_undone(struct server *server, const struct changed_list *changed)
+{
+    size_t n_undone = 0;
+    for (size_t i = 0; i < changed->n && n_undone < UNDONE_MAX; i++) {
+        if (!goes_on(server->core, &changed->list[i])) {
+            record_undone(server, &changed->list[i]);
+            n_undone++;
+        }
+    }
+}
+
+/* ---- a reload ---- */
 
 bool settings_reload(struct server *server, struct conf *conf, struct conf_errors *found,
     struct conf_errors *notes)
@@ -278,7 +375,9 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
     const char *refused = NULL;
     const struct log_subject subject = {.event = "reload"};
     struct conf_errors diff = CONF_ERRORS_INIT;
+    struct changed_list changed = {.n = 0};
     if (conf) {
+        changed_list_fill(&changed, server->core);
         diff_compare(&diff, server->core, conf->definitions, conf->n_definitions);
     }
     if (conf && lacks_databases(server->core, server->conf, conf, found)) {
@@ -296,6 +395,7 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
         log_message_on(LOG_LEVEL_ERROR, &subject, "%s: not reloaded: nothing has changed",
             server->conf->path);
         conf_errors_deinit(&diff);
+        changed_list_deinit(&changed);
         return false;
     }
     struct overriding overriding = {&diff, notes};
@@ -311,8 +411,10 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
     fleet_define(server->fleet, conf->definitions, conf->n_definitions);
     diff_add_gone(&diff, server->core, before->definitions, before->n_definitions);
     diff_log(&diff);
-    record_reload(server, diff.n);
+    record_changed(server, diff.n);
+    record_all_undone(server, &changed);
     conf_errors_deinit(&diff);
+    changed_list_deinit(&changed);
     conf_free(before);
     disk_wait_note_reload(server->disk_wait, changes_note(&server->state, server->core));
     log_message_on(LOG_LEVEL_INFO, &subject, "%s: reloaded, definitions: %zu", conf->path,

@@ -135,6 +135,39 @@ def test_a_reload_that_changes_definitions(daemon, client):
     assert by_signal.said() == ("reload", dict(new="2 definitions", reason="SIGHUP"))
 
 
+def test_a_reload_that_ends_what_operators_changed(daemon, client):
+    """It is in the history of each resource; what stays in force is not."""
+    daemon.configure(CONFIG + "[semaphore gone]\nlimit = 3\n[lock paused]\n[lock kept]\n")
+    does(client, "reload", "limit b 2", "limit market/* 1", "limit market/x 7", "remove gpus g0", "pause b",
+         "limit gone 1", "pause paused", "limit kept 0", "pause a")
+    n_before = len(done(client))
+    daemon.configure("[lock a]\n[semaphore b]\nlimit = 6\n[pool gpus]\nitems = g0 g1 g2\n"
+                     "[semaphore market/*]\nlimit = 1\n[lock kept]\nmax-hold = 1h\n")
+    assert client.request("reload").startswith("ok")
+    whole, *undone = done(client)[n_before:]
+    assert whole.said() == ("reload", dict(new="6 definitions"))
+    assert {entry["resource"]: entry.said() for entry in undone} == {
+        "b": ("reload", dict(resource="b", old="2", new="6")),
+        "market/*": ("reload", dict(resource="market/*")),
+        "market/x": ("reload", dict(resource="market/x", old="7", new="1")),
+        "gpus": ("reload", dict(resource="gpus", old="1", new="3")),
+        "gone": ("reload", dict(resource="gone", old="1")),
+        "paused": ("reload", dict(resource="paused"))}
+    assert {entry["uid"] for entry in undone} == {str(os.getuid())} and len(undone) == 6
+    assert [entry.verb for entry in done(client, "history b")] == ["limit", "pause", "reload"]
+    assert [entry.verb for entry in done(client, "history kept")] == ["limit"]
+
+
+def test_a_reload_that_ends_very_many_changes(daemon, client):
+    names = [f"s{i}" for i in range(120)]
+    daemon.configure("".join(f"[semaphore {name}]\nlimit = 3\n" for name in names))
+    does(client, "reload", *[f"limit {name} 4" for name in names])
+    daemon.configure("".join(f"[semaphore {name}]\nlimit = 6\n" for name in names))
+    does(client, "reload")
+    undone = [entry.said()[1] for entry in done(client) if entry.verb == "reload" and "resource" in entry]
+    assert undone == [dict(resource=name, old="4", new="6") for name in names[:100]]
+
+
 def test_outlives_a_kill(daemon):
     does(daemon.client(), "limit b 1 reason=slow")
     before = lines_of(daemon.client())
