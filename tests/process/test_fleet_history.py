@@ -9,6 +9,7 @@ from daemon_help import event, status
 from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
 from fleet_ops_help import client_of, fleet, gets, gets_in_time, queues
 from history_help import history, is_over, last
+from lines import until
 from lost_help import asked_until
 
 pytestmark = needs_redis
@@ -105,7 +106,7 @@ def test_what_a_daemon_refuses(redis_server, pair):
     lease = gets(client, "acquire etl")
     assert client.request(f"release {lease}") == "ok"
     with redis_server.client(decode_responses=False) as redis:
-        entry = redis.xrevrange("{berth}:history", count=1)[0][1][b"e"]
+        entry = until(lambda: redis.xrevrange("{berth}:history", count=1)[0][1].get(b"e"))
         redis.xadd("{berth}:history", {"e": entry.replace(b"\t", b"\0\t", 1)})
     assert client_of(a).lines("history database=default")[1].startswith(f"ended {lease} ")
     assert "malformed" not in a.log.read_text()
