@@ -6,10 +6,11 @@ import time
 
 import pytest
 
-from daemon_help import connect_as, held, needs_root, stopped
+from daemon_help import connect_as, held, stopped
 from fleet_help import Clock
 from keeper_help import Keeper, Past, ended, needs_history, wall_now
 from lines import until
+from lost_help import needs_mounts
 from test_rights_shown import ANNA, BERT, VIEWING, WORDS
 
 pytestmark = needs_history
@@ -36,7 +37,7 @@ def keeper(directory):
 # ---- who sees what ----
 
 
-@needs_root
+@needs_mounts
 def test_viewers_see_all_while_berthd_is_down_if_it_has_said_so(keeper, berthd, directory):
     """Not another in their group who sees all for another reason: an admin."""
     (directory / "group").write_text(f"berth-view:x:{VIEWING}:\n")
