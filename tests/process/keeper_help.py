@@ -109,3 +109,19 @@ def ended(client, name="s", **keys):
 
 def wall_now():
     return round(time.time() * 1000)
+
+
+@pytest.fixture
+def keeper(directory, sanitizer_reports):
+    """keeper(text, before): the berth-history of the test's berthd, started; it ends with the test."""
+    started = []
+
+    def start(text="", before=()):
+        started.append(Keeper(directory, text, before))
+        return started[0]
+
+    yield start
+    for each in started:
+        for client in each.clients:
+            client.close()
+        each.stop()

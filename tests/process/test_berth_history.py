@@ -1,7 +1,6 @@
 """berth-history keeps what has ended, over which ends, and says what is missing."""
 
 import os
-import signal
 import struct
 import time
 
@@ -10,7 +9,7 @@ import pytest
 from daemon_help import code, keys, stopped
 from fleet_help import Clock
 from history_help import done, history
-from keeper_help import Keeper, ended, needs_history, wall_now
+from keeper_help import ended, keeper, needs_history, wall_now  # a fixture among them
 from lines import until
 
 pytestmark = needs_history
@@ -23,21 +22,6 @@ limit = 4
 [lock t/*]
 """
 CONFIG = CONFIG.replace("root", str(os.geteuid()))
-
-
-@pytest.fixture
-def keeper(directory, daemon):
-    started = []
-
-    def start(text="", before=()):
-        started.append(Keeper(directory, text, before))
-        return started[0]
-
-    yield start
-    for each in started:
-        for client in each.clients:
-            client.close()
-        each.stop()
 
 
 # ---- what it keeps ----

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from daemon_help import code, connect_as, held, needs_root, stopped
-from keeper_help import Keeper, Past, ended, needs_history
+from keeper_help import Past, ended, keeper, needs_history  # a fixture among them
 from lines import Client, until
 from test_rights_shown import ANNA, BERT, CLEO, CONFIG, DORA, EMIL, GROUP, VIEWING, WORDS
 from test_sees import ABOVE, ALONE
@@ -17,21 +17,6 @@ from test_sees import ABOVE, ALONE
 pytestmark = needs_history
 
 OPEN = f"history-user = {os.geteuid()}\n[semaphore s]\nlimit = 4\n"
-
-
-@pytest.fixture
-def keeper(directory, berthd):
-    started = []
-
-    def start(config=OPEN):
-        started.append(Keeper(directory))
-        return started[0]
-
-    yield start
-    for each in started:
-        for client in each.clients:
-            client.close()
-        each.stop()
 
 
 def past_as(place, uid, gids=()):

@@ -4,30 +4,13 @@ import os
 import shutil
 import time
 
-import pytest
-
-from keeper_help import Keeper, ended, needs_history
+from keeper_help import ended, keeper, needs_history  # a fixture among them
 from lines import until
 
 pytestmark = needs_history
 
 CONFIG = f"history-user = {os.geteuid()}\nhistory = 64K\n[semaphore s]\nlimit = 4\n[lock t/*]\n"
 DAY = 86400
-
-
-@pytest.fixture
-def keeper(directory, daemon):
-    started = []
-
-    def start(text="", before=()):
-        started.append(Keeper(directory, text, before))
-        return started[0]
-
-    yield start
-    for each in started:
-        for client in each.clients:
-            client.close()
-        each.stop()
 
 
 def test_it_needs_no_shared_memory(keeper, daemon, client):

@@ -8,7 +8,7 @@ import pytest
 
 from daemon_help import connect_as, held, stopped
 from fleet_help import Clock
-from keeper_help import Keeper, Past, ended, needs_history, wall_now
+from keeper_help import Past, ended, keeper, needs_history, wall_now  # a fixture among them
 from lines import until
 from lost_help import needs_mounts
 from test_rights_shown import ANNA, BERT, VIEWING, WORDS
@@ -17,21 +17,6 @@ pytestmark = needs_history
 
 OPEN = f"history-user = {os.geteuid()}\n[semaphore s]\nlimit = 4\n"
 IN_GROUPS = ("unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/group && exec "$@"')
-
-
-@pytest.fixture
-def keeper(directory):
-    started = []
-
-    def start(text="", before=()):
-        started.append(Keeper(directory, text, before))
-        return started[0]
-
-    yield start
-    for each in started:
-        for client in each.clients:
-            client.close()
-        each.stop()
 
 
 # ---- who sees what ----
