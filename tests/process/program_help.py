@@ -13,7 +13,7 @@ from lines import DEADLINE, Client, LineSocket
 
 
 class Program:
-    """A process that connects when it is told to, and hands its socket to the test: a child of it
+    """A process that connects on request, and hands its socket to the test: a child of it
     that has inherited the socket. A signal ends it."""
 
     def __init__(self, daemon):

@@ -105,7 +105,7 @@ def test_it_closes_the_socket_and_lives_on(daemon, program):
 
 
 def test_a_ttl_besides(daemon, program):
-    """A lease that the program forgets: it is told, and then the next one has the unit."""
+    """A lease that the program forgets: berthd tells it, and then gives the unit to the next one."""
     one = program()
     client = one.connect()
     lease = held(client, "acquire a bind=peer ttl=30s")
@@ -229,7 +229,7 @@ def test_max_hold(daemon, program):
 
 
 def test_revoked_while_it_has_no_connection(daemon, program):
-    """Nobody can tell it, nor does anybody signal it; it is told when it comes."""
+    """Nobody can tell it, nor does anybody signal it; it hears of it when it comes."""
     one = program()
     client, waiter = one.connect(), daemon.client()
     lease = held(client, "acquire a bind=peer")
