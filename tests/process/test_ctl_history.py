@@ -14,7 +14,7 @@ import pytest
 from ctl_help import on_terminal
 from daemon_help import connect_as, held, needs_root, waits
 from fake_berthd import FakeBerthd
-from lines import DEADLINE
+from lines import DEADLINE, until
 
 NOW = 1795397400000  # 2026-11-23 01:30:00 UTC
 UTC = {"TZ": "UTC0", "LC_ALL": "C"}
@@ -417,8 +417,7 @@ def test_another_users_is_not_asked(berthctl, fake, directory):
         listener.listen()
         listener.accept()[0].recv(1)
         os._exit(0)
-    while not path.exists():
-        time.sleep(0.01)
+    until(path.exists)
     lines, code, _, err = answering(berthctl, fake, "history", hello=f"ok proto=1 history={path}")
     os.kill(pid, 9)
     os.waitpid(pid, 0)
