@@ -20,6 +20,8 @@
 #define SD_JOURNAL_SUPPRESS_LOCATION
 #include <systemd/sd-journal.h>
 
+#define NOT_STARTED_PAUSE_MS 2000
+
 int manager_sockets(void)
 {
     int n = sd_listen_fds(0);
@@ -83,12 +85,23 @@ bool manager_log(enum log_level level, const char *text, const struct log_subjec
     return sd_journal_sendv(fields.list, fields.n) == 0;
 }
 
+/* For whom we would be started again at once, which systemd does a few times and then closes the
+ * socket. */
+static bool client_waits(void)
+{
+    struct pollfd socket = {.fd = MANAGER_FIRST_FD, .events = POLLIN};
+    return sd_listen_fds(0) > 0 && poll(&socket, 1, 0) == 1;
+}
+
 void manager_not_started(const char *why)
 {
     char text[512];
     if (manager_is_there()) {
         log_escape(text, sizeof text, why);
         sd_notifyf(0, "STATUS=not started: %s", text);
+    }
+    if (client_waits()) {
+        poll(NULL, 0, NOT_STARTED_PAUSE_MS);
     }
 }
 
