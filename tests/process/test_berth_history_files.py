@@ -1,11 +1,17 @@
 """What berth-history does when its files, or its directory, are touched or cannot be used for a while."""
 
+import contextlib
+import json
 import os
+import pathlib
 import shutil
+import subprocess
 import time
 
+import pytest
+
 from keeper_help import ended, keeper, needs_history  # a fixture among them
-from lines import until
+from lines import DEADLINE, until
 
 pytestmark = needs_history
 
@@ -105,3 +111,93 @@ def test_a_time_without_a_ring_is_a_gap(keeper, daemon, client):
     last = ended(daemon.client())
     past = until(lambda: (found := kept.past()).leases == [first, last] and found)
     assert past.why == ["no-history"]
+
+
+# ---- a disk that hangs
+
+class Disk:
+    """A file system of its own, which can be frozen: who writes there waits, and cannot be killed meanwhile."""
+
+    def __init__(self, place):
+        self.place = place
+
+    def freeze(self):
+        subprocess.run(["fsfreeze", "--freeze", self.place], check=True)
+
+    def thaw(self):
+        subprocess.run(["fsfreeze", "--unfreeze", self.place], check=True)
+
+
+THAWS = """cat
+fsfreeze --unfreeze "$0" 2>/dev/null
+exec umount --lazy "$0"
+"""
+
+
+@contextlib.contextmanager
+def own_disk(place, image):
+    """Whatever becomes of this process, it is thawed and gone in the end."""
+    with open(image, "wb") as file:
+        file.truncate(16 << 20)
+    for command in (["mkfs.ext4", "-q", image], ["mount", "-o", "loop", image, place]):
+        try:
+            subprocess.run(command, check=True, capture_output=True, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
+        except (OSError, subprocess.CalledProcessError) as error:
+            pytest.skip(f"no file system of its own: {error}")
+    guard = subprocess.Popen(["sh", "-c", THAWS, place], stdin=subprocess.PIPE, start_new_session=True)
+    try:
+        yield Disk(place)
+    finally:
+        guard.stdin.close()
+        assert guard.wait(DEADLINE) == 0
+
+
+def hangs(kept):
+    """Whether it is in a call of the kernel that no signal ends."""
+    stat = pathlib.Path(f"/proc/{kept.process.pid}/stat").read_text()
+    return stat.rpartition(")")[2].split()[0] == "D"
+
+
+def test_a_disk_that_hangs(keeper, daemon, client, berthctl, directory):
+    """It stops berth-history alone: what the ring keeps meanwhile is written later, also after SIGKILL; the rest is a
+    gap."""
+    def seconds_of(n):
+        begun = time.monotonic()
+        leases.extend(ended(client) for _ in range(n))
+        return time.monotonic() - begun
+
+    kept = keeper()
+    kept.stop()
+    with own_disk(kept.days, directory / "image") as disk:
+        kept.start()
+        leases = []
+        before = seconds_of(100)
+        assert kept.past().leases == leases
+        disk.freeze()
+        ended_at = seconds_of(1)
+        until(lambda: hangs(kept))
+        assert seconds_of(100) < 5 * before + 0.5 and ended_at < 0.5
+        for kills in False, True:
+            if kills:
+                kept.process.kill()
+            begun = time.monotonic()
+            done = berthctl("history", "--json")
+            assert 2 <= time.monotonic() - begun < 10
+            assert done.stderr.startswith("berthctl: berth-history does not answer (it takes too long): "
+                                          "this is from berthd's memory, complete from ")
+            assert done.returncode == 0 and [one["lease"] for one in json.loads(done.stdout)["leases"]] == leases
+            assert kept.process.poll() is None and hangs(kept)
+        disk.thaw()
+        kept.process.wait(DEADLINE)
+        kept.start()
+        past = kept.past()
+        assert past.leases == leases and past.gaps == []
+        disk.freeze()
+        seconds_of(1)
+        until(lambda: hangs(kept))
+        seconds_of(600)
+        disk.thaw()
+        past = until(lambda: (found := kept.past()).leases[-1:] == leases[-1:] and found)
+        assert past.why == ["overwritten"] and int(past.gaps[0]["n"]) == len(leases) - len(past.leases) > 0
+        assert past.leases == [lease for lease in leases if lease in past.leases]
+        kept.stop()
