@@ -27,6 +27,6 @@ nanoseconds manager_watchdog(void);
 /* Whether the journal has taken the message, with its fields: never waits either. */
 bool manager_log(enum log_level level, const char *text, const struct log_subject *subject);
 /* For the status line: why the daemon does not start. Returns 2 s later if a client waits in the
- * socket that was handed over: one start every 2 s meets no limit of the manager, so that the socket
- * stays open, and the client is served once the file is mended. */
+ * socket that was handed over: one start every 2 s meets no limit of the manager, so that the
+ * socket stays open, and the client is served once the file is mended. */
 void manager_not_started(const char *why);
