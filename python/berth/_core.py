@@ -101,7 +101,6 @@ class Claim:
 class Core:
     def __init__(self, patience: float) -> None:
         self.patience = patience
-        self.binding = PEER
         self.claims: dict[str, Claim] = {}  # by `once`; a claim leaves when it has ended, not before
         self.out = bytearray()
         self.calls: list[Callable[[], object]] = []
@@ -161,7 +160,6 @@ class Core:
 
     def connected(self) -> None:
         self.is_connected = True
-        self.binding = PEER  # perhaps a newer berthd
         for claim in list(self.claims.values()):
             self._resume(claim)
 
@@ -260,7 +258,7 @@ class Core:
         if claim.is_moving:
             self._send(f"bind {claim.lease}{PEER}", self._moved, claim)
             return
-        claim.bound = f" pid={os.getpid()}" if claim.request.strict else self.binding
+        claim.bound = f" pid={os.getpid()}" if claim.request.strict else PEER
         left = max(claim.wait_until - clock(), 0.0) if wait is None else wait
         span = "" if left == NEVER else f" wait={-int(-left * 1000 // 1)}ms"
         request = claim.request
@@ -374,10 +372,6 @@ class Core:
         was_reclaiming, claim.is_reclaiming = claim.is_reclaiming, False
         if code in ("busy", "no-memory"):
             raise Hangup(text)
-        if code == "unknown-key" and claim.bound == PEER:
-            self.binding = claim.bound = ""  # an earlier berthd: bound to the connection
-            self._resume(claim)
-            return
         error = error_of(code, text)
         if claim.state is HELD:
             if code in ("lost", "forbidden", "unknown"):

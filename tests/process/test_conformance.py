@@ -32,7 +32,7 @@ class Conversation:
             r"(# [^\n]*\nneeds:[^\n]*\non: [^\n]*\n)((?:.+\n)*)\n(.*)", path.read_text(), re.S).groups()
         self.needs = set(re.search(r"^needs:(.*)$", head, re.M)[1].split())
         self.on = re.search(r"^on: (.*)$", head, re.M)[1]
-        assert self.on in ("fake", "berthd", "berthd bind=peer")
+        assert self.on in ("fake", "berthd")
         self.steps = [line.partition(" ")[::2] for line in body.splitlines()]
         assert self.needs <= CAN
 
@@ -108,8 +108,6 @@ class Stage:
         else:
             self.daemon = make_daemon(conversation.configuration)
             self.other = self.daemon.client()
-            if "bind=peer" in conversation.on and "unknown-key" in self.other.request("acquire none bind=peer"):
-                pytest.skip("this berthd has no bind=peer")
         self.driver = driver
 
     def says(self, patterns):

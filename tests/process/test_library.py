@@ -105,7 +105,7 @@ def test_no_counts(daemon, client):
 def test_bound(daemon, client):
     with client.acquire("s") as lease:
         assert shown(daemon.client(), "s")["holders"][0]["bound"] == lease.bound
-        assert lease.bound == ("program" if has_programs(daemon) else "connection")
+        assert lease.bound == "program"
     with client.acquire("s", strict=True) as lease:
         one, = shown(daemon.client(), "s")["holders"]
         assert (one["bound"], one["pid"]) == ("process", str(os.getpid()))
@@ -118,14 +118,7 @@ def test_bound(daemon, client):
         os.waitpid(pid, 0)
 
 
-def has_programs(daemon):
-    """Whether it binds leases to the process that has connected."""
-    return "unknown-key" not in daemon.client().request("acquire nowhere bind=peer")
-
-
 def test_moved_to_another_process(daemon, client, directory):
-    if not has_programs(daemon):
-        pytest.skip("this berthd has no bind=peer")
     with client.acquire("s:2") as lease:
         ticket = lease.hand_over()
         with pytest.raises(berth.Lost):
@@ -388,8 +381,7 @@ def test_revoked(daemon, client):
         assert daemon.client().request(f"revoke {lease.id}") == "ok"
         loss = lease.wait_lost(DEADLINE)
         assert loss.code == "revoked"
-        if has_programs(daemon):
-            assert loss.stop_by <= boottime(0) / 1e9 < loss.gone_by
+        assert loss.stop_by <= boottime(0) / 1e9 < loss.gone_by
         assert status(daemon.client()).held == 1
     assert status(daemon.client()).held == 0
 
