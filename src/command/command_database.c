@@ -96,10 +96,9 @@ static bool found_done(struct conn *conn, struct remote *remote, struct session_
 
 void command_found(struct call *call)
 {
-    static const char *const words[] = {"found", "" /* no name */};
     uint8_t database = remote_named_database(call, 0);
     if (database != 0) {
-        remote_ask(call, database, 2, words, found_done);
+        remote_ask(call, database, "", found_done);
     }
 }
 
@@ -150,8 +149,7 @@ void command_forget(struct call *call)
             "and reload",
             name);
     } else if (database != 0) {
-        const char *const words[] = {"forget", name, "" /* the cursor */};
-        remote_ask(call, database, 3, words, forget_done);
+        remote_ask(call, database, name, forget_done);
     }
 }
 
@@ -210,10 +208,9 @@ static bool upgrade_done(struct conn *conn, struct remote *remote, struct sessio
 
 void command_upgrade(struct call *call)
 {
-    static const char *const words[] = {"upgrade", "", "" /* the cursor */};
     uint8_t database = remote_named_database(call, 0);
     if (database != 0) {
         const struct session_view view = fleet_look(call->server->fleet, database);
-        remote_ask(call, database, 3, words, upgrade_done)->number = view.layout;
+        remote_ask(call, database, "", upgrade_done)->number = view.layout;
     }
 }

@@ -58,19 +58,6 @@ static bool fleet_change_done(
     return true;
 }
 
-static void run_fleet_change(
-    struct call *call, const struct change *change, const struct definition *definition)
-{
-    const struct request *request = call->request;
-    const char *argument = request->n_arguments > 1 ? request->arguments[1] : "";
-    char by[ACTOR_SIZE], reason[ENCODED_SIZE];
-    actor_format(by, &change->by);
-    remote_encode(reason, request->keys[KEY_INDEX_reason]);
-    const char *const words[] = {
-        command_table[request->command].word, request->arguments[0], argument, reason, by};
-    remote_ask(call, definition->database, 5, words, fleet_change_done)->number = change->kind;
-}
-
 /* ---- in host scope ---- */
 
 static void answer_ok(struct conn *conn, const char *was)
@@ -131,7 +118,7 @@ static void run_change(struct call *call, struct change change)
     const struct definition *definition = core_find_definition(call->server->core, name);
     take_said(call, &change);
     if (definition && definition->database != 0) {
-        run_fleet_change(call, &change, definition);
+        remote_ask(call, definition->database, name, fleet_change_done)->number = change.kind;
         return;
     }
     if (!disk_wait_has_room(call)) {

@@ -100,10 +100,25 @@ static void remote_call(struct conn *conn, const struct remote *remote)
         remote->n_words, (const char *const *)remote->words);
 }
 
-struct remote *remote_ask(struct call *call, uint8_t database, size_t n, const char *const words[],
-    remote_done *done)
+/* A word of a call, encoded; "" for NULL. */
+enum { ENCODED_SIZE = 3 * REASON_BYTES + 1 };
+static void remote_encode(char out[static ENCODED_SIZE], const char *word)
 {
-    struct remote *remote = remote_begin(call, database, n, words, done);
+    percent_encode(out, ENCODED_SIZE, word ? word : "");
+}
+
+struct remote *remote_ask(
+    struct call *call, uint8_t database, const char *name, remote_done *done)
+{
+    const struct request *request = call->request;
+    const char *word = command_table[request->command].word;
+    const char *argument = request->n_arguments > 1 ? request->arguments[1] : "";
+    char by[ACTOR_SIZE], reason[ENCODED_SIZE];
+    const struct actor by_whom = call_actor(call);
+    actor_format(by, &by_whom);
+    remote_encode(reason, request->keys[KEY_INDEX_reason]);
+    const char *const words[] = {word, name, argument, reason, by};
+    struct remote *remote = remote_begin(call, database, 5, words, done);
     remote_call(call->conn, remote);
     return remote;
 }
@@ -249,21 +264,6 @@ static void log_asked(const struct call *call, const char *word, const char *key
         log_subject_asker(&subject.asker).text, reason ? ": " : "", reason ? reason : "");
 }
 
-/* `database`: the first one to be asked. */
-static struct remote *ask_about(
-    struct call *call, const char *key, uint8_t database, remote_done *done)
-{
-    const struct request *request = call->request;
-    const char *word = command_table[request->command].word;
-    const char *where = request->n_arguments > 1 ? request->arguments[1] : "";
-    char by[ACTOR_SIZE], reason[ENCODED_SIZE];
-    const struct actor by_whom = call_actor(call);
-    actor_format(by, &by_whom);
-    remote_encode(reason, request->keys[KEY_INDEX_reason]);
-    const char *const words[] = {word, key, where, reason, by};
-    return remote_ask(call, database, 5, words, done);
-}
-
 void remote_take(struct call *call)
 {
     const char *key = call->request->arguments[0];
@@ -276,7 +276,7 @@ void remote_take(struct call *call)
         call_refuse_unknown_lease(call);
     } else {
         log_asked(call, command_table[call->request->command].word, key);
-        ask_about(call, key, 1, taking_done);
+        remote_ask(call, 1, key, taking_done);
     }
 }
 
@@ -307,7 +307,7 @@ void remote_move_own(struct call *call, const struct lease *lease)
     char key[SESSION_ID_SIZE + LEASE_ID_SIZE], id[LEASE_ID_SIZE];
     lease_id_format(id, lease->id);
     snprintf(key, sizeof key, "%s/%s", fleet_session_id(call->server->fleet, lease->database), id);
-    const struct remote *remote = ask_about(call, key, lease->database, moving_done);
+    const struct remote *remote = remote_ask(call, lease->database, key, moving_done);
     request_log_is_about(remote->log, lease);
 }
 
@@ -347,7 +347,8 @@ static void release_identity(
         snprintf(uid, sizeof uid, "%u", call->conn->client.uid);
     }
     const char *const words[] = {"release", call->request->arguments[0], uid, "", encoded, by};
-    struct remote *remote = remote_ask(call, definition->database, 6, words, release_done);
+    struct remote *remote = remote_begin(call, definition->database, 6, words, release_done);
+    remote_call(call->conn, remote);
     if (is_own) {
         forget_log(remote);
     }
@@ -396,7 +397,7 @@ static bool release_found(struct conn *conn, struct remote *remote, const struct
         call_refuse(&call, CODE_UNKNOWN, name);
     } else if (call_owns_of(&call, uid, definition, name)) {
         const char *key = fleet_field(holder, ROW_KEY);
-        const char *const words[] = {"drop", key, "", "", remote->words[RELEASE_BY]};
+        const char *const words[] = {"drop", key, "release", "", remote->words[RELEASE_BY]};
         uint64_t id;
         bool is_over = remote_is_local(conn->server, key, &id); /* the database hears soon */
         remote->done = release_done;

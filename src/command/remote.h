@@ -28,20 +28,15 @@ struct remote {
     char *words[MAX_REMOTE_WORDS]; /* of the call; owned */
 };
 
-/* Parks the connection, and sends the call to the database's admin.lua. */
-struct remote *remote_ask(struct call *call, uint8_t database, size_t n, const char *const words[],
-    remote_done *done);
+/* Parks the connection, and sends the request to the database's admin.lua, with who asks and why:
+ * about that resource or lease, or (empty) the whole database. */
+struct remote *remote_ask(
+    struct call *call, uint8_t database, const char *name, remote_done *done);
 /* What `remote_done` as a rule does. Returns true. */
 bool remote_answer(struct conn *conn, uint8_t database, const struct session_result *result);
 /* definition.database of the key `database`; without it `usual`, unless that is 0, or else the only
  * database of the file. 0: there is none; the request has been answered. */
 uint8_t remote_named_database(struct call *call, uint8_t usual);
-/* A word of a call, encoded; "" for NULL. */
-enum { ENCODED_SIZE = 3 * REASON_BYTES + 1 };
-static inline void remote_encode(char out[static ENCODED_SIZE], const char *word)
-{
-    percent_encode(out, ENCODED_SIZE, word ? word : "");
-}
 
 /* Whether `key` is SESSION/ID of this host: its *idp. */
 bool remote_is_local(const struct server *server, const char *key, uint64_t *idp);
