@@ -6,6 +6,7 @@
 #include "conn/command_call.h"
 #include "conn/conn.h"
 #include "database/fleet_sessions.h"
+#include "record/request_log.h"
 #include "status/answer_lines.h"
 #include "status/fleet_ended.h"
 
@@ -94,10 +95,11 @@ static struct past_question *question_of(struct long_answer *answer)
 
 /* ---- which entries ---- */
 
-/* A wait and what is held after it are two. */
+/* A wait and what is held after it are two, and each action of an operator is one. */
 static bool was_seen(struct past_question *question, const struct fleet_ended *ended)
 {
-    uint64_t hash = hash_string(ended->key, ended->lease.is_held);
+    const char *key = ended->did.verb ? ended->stream_id : ended->key;
+    uint64_t hash = hash_string(key, ended->lease.is_held);
     size_t n = question->n_seen < N_SEEN ? question->n_seen : N_SEEN;
     for (size_t i = 0; i < n; i++) {
         if (question->seen[i] == hash) {
@@ -111,7 +113,7 @@ static bool was_seen(struct past_question *question, const struct fleet_ended *e
 static bool past_is_asked_by_name(
     const struct past_filter *filter, const struct saved_lease *lease)
 {
-    bool is_asked = false;
+    bool is_asked = lease->n_claims == 0 && filter->asked.n == 0;
     for (size_t i = 0; i < lease->n_claims; i++) {
         is_asked |= asked_names_has(&filter->asked, lease->claims[i].name);
     }
@@ -186,6 +188,21 @@ static void add_cut(struct past_question *question, struct text *out, nanosecond
     text_add(out, "\n");
 }
 
+static void tell_did(const struct past_question *question, const struct fleet_ended *ended,
+    const struct ended_lease *line, const struct answer_moment *moment, bool with_reason,
+    struct text *out)
+{
+    struct did did = ended->did;
+    char id[LEASE_ID_SIZE];
+    lease_id_format(id, ended->lease.id);
+    request_complete(&did, line->database);
+    did.target = !ended->key[0] ? did.target : line->key ? line->key : id;
+    did.host = is_own(question, ended->from) ? NULL : ended->host;
+    did.reason = with_reason || !ended->key[0] ? did.reason : NULL;
+    did_line_write(out, &did, wall_milliseconds(ended->entry.ended_at, moment),
+        line->stream_id ? line : NULL);
+}
+
 static void tell_row(struct past_question *question, const struct fleet_row *row, struct text *out,
     const struct answer_moment *moment)
 {
@@ -209,9 +226,14 @@ static void tell_row(struct past_question *question, const struct fleet_row *row
             .host = is_ours ? NULL : ended.host,
             .stream_id = is_copied ? ended.stream_id : NULL,
         };
-        ended_line_write(out, &line, wall_milliseconds(ended.entry.ended_at, moment),
-            is_copied ||
-                viewer_sees_ended(moment->viewer, core, &ended.lease, ended.entry.hiding));
+        bool with_details = is_copied ||
+            viewer_sees_ended(moment->viewer, core, &ended.lease, ended.entry.hiding);
+        if (ended.did.verb) {
+            tell_did(question, &ended, &line, moment, with_details, out);
+        } else {
+            ended_line_write(
+                out, &line, wall_milliseconds(ended.entry.ended_at, moment), with_details);
+        }
         question->told_until = ended.entry.ended_at;
     }
     fleet_ended_deinit(&ended);

@@ -229,7 +229,7 @@ static void write_taken(const struct server *server, struct taken_entry *taken,
     if (!viewer_sees_did(moment->viewer, server->core, &taken->did)) {
         taken->did.reason = NULL;
     }
-    did_line_write(out, &taken->did, at);
+    did_line_write(out, &taken->did, at, NULL);
 }
 
 bool ended_lines_write(const struct server *server, const struct ended_filter *filter,

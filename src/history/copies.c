@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "log/log.h"
+#include "status/viewer.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -89,28 +90,49 @@ static bool has_failed(char *const words[], size_t n, const char *how)
         strcmp(status, "0") != 0;
 }
 
+static bool is_did(char *const words[])
+{
+    return strcmp(words[0], "did") == 0;
+}
+
+static int64_t ended_of(char *const words[], size_t n)
+{
+    return (int64_t)number_of(words, n, is_did(words) ? "at" : "ended");
+}
+
+static enum row_kind kind_of(char *const words[])
+{
+    const struct did did = {.verb = words[1]};
+    return !is_did(words)      ? ROW_ENDED
+        : did_is_of_lease(&did) ? ROW_DID_TO_LEASE
+                                : ROW_DID;
+}
+
 /* What another version writes is skipped, if it makes no sense here. */
 static bool add_ended(
     struct days *days, char *const words[], size_t n, char *line, const struct drained *at)
 {
-    char unknown[] = "... 0", *said = words_find(words, n, "claims");
-    char *claims = said ? said : unknown; /* it did not fit: only who sees all sees the details */
-    const char *how = words_find(words, n, "how"), *slash = strchr(words[1], '/');
-    int64_t ended = (int64_t)number_of(words, n, "ended");
+    char unknown[] = "... 0", none[] = "", *said = words_find(words, n, "claims");
+    char *claims = said ? said : is_did(words) ? none : unknown; /* unless it did not fit: then only
+                                                    who sees all sees the details */
+    const char *how = is_did(words) ? words[1] : words_find(words, n, "how");
+    const char *target = is_did(words) ? words_find(words, n, "target") : words[1];
+    const char *slash = target ? strchr(target, '/') : NULL;
+    int64_t ended = ended_of(words, n);
     int64_t held = (int64_t)number_of(words, n, "held");
     int64_t asked = ended - held - (int64_t)number_of(words, n, "waited");
     if (!percent_decode(claims) || !how || asked < 0) {
         return true;
     }
     struct day_row row = {
-        .kind = ROW_ENDED,
+        .kind = kind_of(words),
         .ended = ended,
         .asked = asked,
         .granted = words_find(words, n, "held") ? ended - held : 0,
         .uid = (uint32_t)number_of(words, n, "uid"),
         .hiding = said ? (uint16_t)number_of(words, n, "hiding") : UINT16_MAX,
         .how = how,
-        .has_failed = has_failed(words, n, how),
+        .has_failed = !is_did(words) && has_failed(words, n, how),
         .claims = claims,
         .host = words_find(words, n, "host"),
         .database = words_find(words, n, "database"),
@@ -118,7 +140,7 @@ static bool add_ended(
         .ring = at->ring,
         .serial = at->serial,
     };
-    lease_id_parse(slash ? slash + 1 : words[1], &row.lease);
+    lease_id_parse(slash ? slash + 1 : target ? target : "", &row.lease);
     cut_keys(line);
     return days_add(days, &row);
 }
@@ -142,7 +164,7 @@ static bool add_entry(struct copies *copies, char *const words[], size_t n, char
     struct days *days = &copies->asked->days;
     struct drained at = {0}, before = days->added;
     bool is_gap = strcmp(words[0], "gap") == 0, is_added = true;
-    int64_t from = (int64_t)number_of(words, n, is_gap ? "from" : "ended");
+    int64_t from = is_gap ? (int64_t)number_of(words, n, "from") : ended_of(words, n);
     const char *why = words_find(words, n, "why");
     why = is_gap && why ? why : "";
     if (!read_id(words_find(words, n, "id"), &at)) { /* the next answer says it again, or more */
@@ -190,7 +212,7 @@ static bool take_head(struct copies *copies, char *line)
 
 static enum answer_result copies_take(void *object, char *line)
 {
-    static const char database[] = "database ", ended[] = "ended ", gap[] = "gap ";
+    static const char database[] = "database ", ended[] = "ended ", did[] = "did ", gap[] = "gap ";
     struct copies *copies = object;
     bool is_good = true;
     if (!copies->has_begun) {
@@ -203,6 +225,7 @@ static enum answer_result copies_take(void *object, char *line)
             add_copy(copies, name);
         }
     } else if (copies->asked && (strncmp(line, ended, strlen(ended)) == 0 ||
+                                    strncmp(line, did, strlen(did)) == 0 ||
                                     strncmp(line, gap, strlen(gap)) == 0)) {
         is_good = take_entry(copies, line);
     }

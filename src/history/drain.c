@@ -77,7 +77,7 @@ static bool add_did(
     for (size_t i = 0; did_resource(did, i, name); i++) {
         text_add_format(&drain->claims, "%s%s 0", i > 0 ? "," : "", name);
     }
-    did_line_write(&drain->line, did, (uint64_t)at);
+    did_line_write(&drain->line, did, (uint64_t)at, NULL);
     const struct day_row row = {
         .kind = did_is_of_lease(did) ? ROW_DID_TO_LEASE : ROW_DID,
         .ended = at,

@@ -213,10 +213,11 @@ static void count_row(struct question *question, const struct day_row *row)
 /* Several hosts may have leases of one number. */
 static bool is_its_lease(const struct question *question, const struct day_row *row)
 {
-    const char *key = row->line + strcspn(row->line, " ");
+    const char *target = row->kind == ROW_ENDED ? NULL : strstr(row->line, " target=");
+    const char *key = target ? strchr(target, '=') : row->line + strcspn(row->line, " ");
     size_t n = question->key ? strlen(question->key) : 0;
-    return !question->key || row->kind != ROW_ENDED ||
-        (strncmp(key + 1, question->key, n) == 0 && key[1 + n] == ' ');
+    return !question->key || row->kind == ROW_GAP ||
+        (strcspn(key + 1, " ") == n && strncmp(key + 1, question->key, n) == 0);
 }
 
 static void add_line(struct question *question, struct day_file *file, const struct sight *sight,

@@ -170,6 +170,18 @@ static bool has_entry(struct history *history, enum command_index command, const
     return has;
 }
 
+/* Of a later version's request nothing is known. */
+void request_complete(struct did *did, const char *database)
+{
+    size_t command = 0;
+    while (command < N_COMMANDS && strcmp(command_table[command].word, did->verb) != 0) {
+        command++;
+    }
+    const struct did_row *row = command < N_COMMANDS ? &rows[command] : &(struct did_row){0};
+    did->new = row->second == NEW_VALUE ? did->target : row->new;
+    did->target = row->has_database ? database : row->second == TARGET ? did->target : NULL;
+}
+
 void request_did(void *history, const struct did *did, nanoseconds at)
 {
     size_t command = 0;

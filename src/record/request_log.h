@@ -34,6 +34,9 @@ void request_log_is_about(struct request_log *log, const struct lease *lease);
 void request_log_end(struct request_log *log, bool is_done, const char *outcome);
 /* The same, if the answer did not come: the request may have been carried out. */
 void request_log_unanswered(struct request_log *log);
+/* What a database remembers of such a request: .target, which is its second argument, becomes what
+ * it was. */
+void request_complete(struct did *did, const char *database);
 /* A database tells all hosts of it; .host is NULL if it was done here, and .target the request's
  * second argument. An entry of the history, if the request is known, and has none yet. */
 void request_did(void *history, const struct did *did, nanoseconds at);

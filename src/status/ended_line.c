@@ -212,8 +212,10 @@ size_t ended_line_plain(const char *line)
 
 /* ---- what operators did ---- */
 
-void did_line_write(struct text *out, const struct did *did, uint64_t at)
+void did_line_write(
+    struct text *out, const struct did *did, uint64_t at, const struct ended_lease *copied)
 {
+    size_t start = out->length;
     text_add(out, "did ");
     text_add(out, did->verb);
     text_add_number_key(out, "at", at);
@@ -224,6 +226,9 @@ void did_line_write(struct text *out, const struct did *did, uint64_t at)
     text_add_key(out, "old", did->old);
     text_add_key(out, "new", did->new);
     text_add_key(out, "host", did->host);
+    if (copied) {
+        add_for_copies(out, start, copied);
+    }
     text_add_key(out, "reason", did->reason);
     text_add(out, "\n");
 }

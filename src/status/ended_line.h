@@ -24,8 +24,10 @@ void ended_line_write(
 size_t ended_line_plain(const char *line);
 
 /* Appends the line of what an operator did at `at`, milliseconds since 1970, LF included; it is
- * below LINE_BYTES. Who may not see the reason has none in *did. */
-void did_line_write(struct text *out, const struct did *did, uint64_t at);
+ * below LINE_BYTES. Who may not see the reason has none in *did. `copied`: for who copies it; or
+ * NULL. */
+void did_line_write(
+    struct text *out, const struct did *did, uint64_t at, const struct ended_lease *copied);
 
 /* How it ended: a code's word, "gone", or "denied" with the code in *codep (else NULL). */
 const char *ended_how(const struct ended_lease *ended, const char **codep);

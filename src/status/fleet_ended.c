@@ -172,7 +172,8 @@ static bool fleet_ended_take_claim(struct fleet_ended *ended, char *text, size_t
 {
     char *name = strsep(&text, " "), *count = strsep(&text, " "), *token = strsep(&text, " ");
     uint64_t n;
-    if (!token || !text || !name_is_valid(name) || !number_parse(count, MAX_UNITS, &n) || n == 0 ||
+    bool is_name = name_is_valid(name) || template_name_is_valid(name);
+    if (!token || !text || !is_name || !number_parse(count, MAX_UNITS, &n) || n == 0 ||
         ended->lease.n_claims == MAX_RESOURCES_PER_LEASE) {
         return false;
     }
@@ -234,16 +235,47 @@ static uint16_t hiding_of(const struct saved_lease *lease, const char *info)
     return n_unknown == 0 ? bits : UINT16_MAX;
 }
 
+/* An item or a number. */
+static const char *did_word(const char *words, const char *key, char room[static REASON_BYTES + 1])
+{
+    size_t n;
+    const char *found = fleet_info_find(words, key, &n);
+    const char *word = found ? fleet_text(room, found, n, ITEM_BYTES) : NULL;
+    return word && item_is_valid(word) ? word : NULL;
+}
+
+static void take_did(struct fleet_ended *ended, const char *words)
+{
+    size_t n;
+    const struct history_entry *entry = &ended->entry;
+    const char *from = fleet_info_find(words, "from", &n);
+    ended->from = from ? from : "";
+    ended->lease.uid = entry->by.uid;
+    ended->lease.asked_at = entry->ended_at;
+    ended->did = (struct did){
+        .verb = entry->how,
+        .resource = ended->lease.n_claims > 0 ? ended->lease.claims[0].name : NULL,
+        .target = did_word(words, "word", ended->word),
+        .old = did_word(words, "was", ended->was),
+        .by = entry->by,
+        .reason = entry->why,
+    };
+}
+
 bool fleet_ended_read(struct fleet_ended *ended, const struct fleet_row *row,
     const struct fleet_page *page)
 {
     const char *ending = fleet_field(row, PAST_ENDING), *info = fleet_field(row, PAST_INFO);
+    const char *claims = fleet_field(row, PAST_CLAIMS);
     uint64_t uid;
     *ended = (struct fleet_ended){.stream_id = fleet_field(row, PAST_ID),
-        .key = fleet_field(row, PAST_KEY)};
+        .key = fleet_field(row, PAST_KEY),
+        .from = ""};
     struct saved_lease *lease = &ended->lease;
-    if (strcmp(row->fields, "past") != 0 || row->n < N_PAST_FIELDS ||
-        fleet_id_time(ended->stream_id) == 0 || !fleet_key_parse(ended->key, &lease->id) ||
+    bool is_did = strcmp(row->fields, "did") == 0, has_none = is_did && !ended->key[0];
+    if ((!is_did && strcmp(row->fields, "past") != 0) || row->n < N_PAST_FIELDS ||
+        fleet_id_time(ended->stream_id) == 0 ||
+        (!has_none && !fleet_key_parse(ended->key, &lease->id)) ||
         !fleet_number(row, PAST_UID, UINT32_MAX, &uid) || !take_how(ended, ending)) {
         return false;
     }
@@ -255,11 +287,14 @@ bool fleet_ended_read(struct fleet_ended *ended, const struct fleet_row *row,
     take_ending(ended, ending);
     take_times(ended, row, page);
     fleet_ended_take_attributes(ended, row);
-    if (!take_claims(ended, fleet_field(row, PAST_CLAIMS))) {
+    if ((claims[0] || !has_none) && !take_claims(ended, claims)) {
         fleet_ended_deinit(ended);
         return false;
     }
     ended->entry.hiding = hiding_of(lease, info);
+    if (is_did) {
+        take_did(ended, ending);
+    }
     return true;
 }
 

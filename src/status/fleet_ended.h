@@ -34,13 +34,16 @@ struct fleet_missed {
 bool fleet_missed_read(struct fleet_missed *missed, const struct fleet_row *row);
 const char *fleet_missed_id(const struct fleet_row *row); /* in the stream */
 
-/* A lease or wait that is over: what its line needs. */
+/* A lease or wait that is over: what its line needs. Or what an operator did: to the lease that
+ * .key names, or else to .lease.claims, if there are any; .lease.uid is who did it. */
 struct fleet_ended {
     struct history_entry entry;
     struct saved_lease lease;
+    struct did did; /* .verb NULL: nobody did anything; .target: the request's second argument */
     const char *stream_id;
-    const char *key; /* SESSION/LEASE */
-    char host[REASON_BYTES + 1];
+    const char *key; /* SESSION/LEASE; "": none */
+    const char *from; /* what an operator did: it begins with the session where; else "" */
+    char host[REASON_BYTES + 1], word[REASON_BYTES + 1], was[REASON_BYTES + 1];
     char how[32], why[REASON_BYTES + 1], texts[N_ATTRIBUTES][REASON_BYTES + 1];
     char *claims; /* owned */
     struct saved_unit *units; /* owned */

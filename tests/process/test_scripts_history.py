@@ -1,5 +1,5 @@
-"""What a database remembers of leases and waits that are over: written by whichever call ends them, for people's
-eyes alone."""
+"""What a database remembers of leases and waits that are over, and of what operators did: written by whichever call
+ends them, or does it, for people's eyes alone."""
 
 import contextlib
 
@@ -156,6 +156,66 @@ def test_what_is_listed_goes_on(world):
     assert ends(a) == {}
     (word, _, n, since), = page(a)[1]
     assert (word, n) == ("missed", "0") and int(since) <= world.now
+
+
+# ---- what operators did
+
+
+def deeds(member):
+    """(KEY, HOST, WORDS as a dict, CLAIMS) of each, the oldest first."""
+    rows = [row[1:] for row in member.snapshot("!", "10000000 ago") if row[0] == "did"]
+    return [(key, host, dict(word.split("=") for word in words.split(" ")), claims.split("|")[0])
+            for _, key, host, words, *_, claims in rows]
+
+
+def test_each_change_has_an_entry(world):
+    a, b = world.several(2, {**DEFINITIONS, "p": definition("pool", items=["x", "y"]), "t/*": definition()})
+    for words in (("limit", "a", "5", "too%20slow", "7 8"), ("remove", "p", "x", "", "7"), ("add", "p", "x", "", "7"),
+                  ("pause", "t/*", "", "", "7"), ("reset", "a", "", "", "7"), ("reset", "p", "", "", "7")):
+        ok(b.admin(*words))
+    for refused in ("limit", "p", "3", "", "7"), ("pause", "none", "", "", "7"), ("found", "", "", "", "7"):
+        assert a.admin(*refused).word == "refused"
+    by = {"from": b.session, "by": "7"}
+    assert deeds(a) == [("", b.host, {**words, **by}, f"{name} 1 0 -") for name, words in (
+        ("a", {"how": "limit", "word": "5", "was": "2", "why": "too%20slow", "by_login": "8"}),
+        ("p", {"how": "remove", "word": "x"}), ("p", {"how": "add", "word": "x", "was": "absent"}),
+        ("t/*", {"how": "pause"}), ("a", {"how": "reset", "word": "2", "was": "5"}), ("p", {"how": "reset"}))]
+
+
+def test_what_is_done_to_a_lease_has_an_entry(world):
+    """But not what its owner gives back."""
+    a, b = begin(world)
+    a.acquire("4", "b", uid=5, holder="i")
+    ok(b.admin("move", a.key("3"), "last", "", "0"))
+    ok(b.admin("revoke", a.key("1"), "", "late", "0"))
+    ok(b.admin("drop", a.key("2"), "", "", "0"))
+    for by in "5", "6":
+        ok(b.admin("drop", a.key("1"), "release", "", by))
+        ok(b.admin("release", "b", "*", "", "i", by))
+    assert [(key, words["how"], words.get("word"), words["by"], claims.split(" ")[0])
+            for key, _, words, claims in deeds(a)] == [
+        (a.key("3"), "move", "last", "0", "a"), (a.key("1"), "revoke", None, "0", "a"),
+        (a.key("2"), "drop", None, "0", "a"), (a.key("1"), "release", None, "6", "a"),
+        (a.key("4"), "release", None, "6", "b")]
+
+
+def test_what_is_done_to_all_data_has_one_entry(world):
+    a, b = world.several(2, {f"t/{i}": definition() for i in range(150)} | {"t/*": definition()})
+    for i in range(150):
+        ok(a.admin("pause", f"t/{i}", "", ""))
+    reply = ok(b.admin("forget", "t/*", "", "old", "7"))
+    while reply.rest[0]:
+        reply = ok(b.admin("forget", "t/*", reply.rest[0], "old", "7"))
+    key, host, words, claims = deeds(a)[-1]
+    assert (key, host, claims) == ("", b.host, "t/* 1 0 -") and len(deeds(a)) == 151
+    assert words == {"how": "forget", "from": b.session, "by": "7", "why": "old"}
+
+
+def test_a_host_that_wants_none_has_none(world):
+    a, = world.several(1, DEFINITIONS)
+    assert agreed(world, a, 0) is None
+    ok(a.admin("pause", "a", "", "", "7"))
+    assert deeds(a) == []
 
 
 def test_wherever_the_call_is_broken_off(world):

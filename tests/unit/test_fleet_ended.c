@@ -178,6 +178,48 @@ Test(fleet_ended, which_resource_hides)
     seen = NULL;
 }
 
+/* ---- what operators did ---- */
+
+static const char *did(const char *key, const char *words, const char *info, const char *claims)
+{
+    struct fleet_ended ended;
+    ADD_ROW(&text, "did", "1000000-0", key, "db1", words, "", "0", "", info, claims);
+    read_page();
+    line[0] = '\0';
+    if (fleet_ended_read(&ended, &rows->rows[rows->n_rows - 1], &page)) {
+        struct text out = TEXT_INIT;
+        did_line_write(&out, &ended.did, 1, NULL);
+        snprintf(line, sizeof line, "%.*s from=%.4s uid=%u hiding=%x lease=%d",
+            (int)out.length - 1, out.bytes, ended.from, ended.lease.uid, ended.entry.hiding,
+            ended.lease.id != 0);
+        text_deinit(&out);
+        fleet_ended_deinit(&ended);
+    }
+    return line;
+}
+
+Test(fleet_ended, what_an_operator_did)
+{
+    cr_expect_str_eq(did("", "how=limit from=0123 word=5 was=20 by=7 by_login=8 why=too%20slow",
+                         "", "etl 1 0 -"),
+        "did limit at=1 uid=7 login=8 resource=etl target=5 old=20 reason=too%20slow "
+        "from=0123 uid=7 hiding=0 lease=0");
+    cr_expect_str_eq(did("", "how=pause by=7", "", "m/* 1 0 -"),
+        "did pause at=1 uid=7 resource=m/* from= uid=7 hiding=0 lease=0");
+    cr_expect_str_eq(
+        did("", "how=found by=7", "", ""), "did found at=1 uid=7 from= uid=7 hiding=0 lease=0");
+    cr_expect_str_eq(did(KEY, "how=drop by=7", "at=1 hide=1 hides=gpus", CLAIMS),
+        "did drop at=1 uid=7 resource=etl from= uid=7 hiding=2 lease=1");
+    cr_expect_str_eq(did("", "how=reserve word=a,b was=%20 by=x why=%2", "", "etl 1 0 -"),
+        "did reserve at=1 uid=0 resource=etl from= uid=0 hiding=0 lease=0", "words make no sense");
+    cr_expect_str_eq(did("KEY", "how=drop", "", "etl 1 0 -"), "");
+    cr_expect_str_eq(did(KEY, "how=drop", "", ""), "");
+    cr_expect_str_eq(did("", "how=", "", "etl 1 0 -"), "");
+    cr_expect_str_eq(did("", "how=limit", "", "e%l 1 0 -"), "");
+    ADD_ROW(&text, "past", "1000000-0", "", "db1", ENDING, "", "0", "", "", "etl 1 0 -");
+    cr_expect_str_eq(shown(), "");
+}
+
 Test(fleet_ended, nonsense_is_no_line)
 {
     static const char *const endings[] = {

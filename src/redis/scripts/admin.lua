@@ -7,21 +7,35 @@ local function refused(code, about)
     return finish('refused', code, about or NAME)
 end
 
+-- What was done, and who did it, for the history: to that lease; or else to NAME, or (empty) to the whole database.
+local function note_did(verb, word, was, lease)
+    local uid, login = match(BY, '^(%d+) ?(%d*)$')
+    local words = format('how=%s from=%s', verb, ME)
+    for key, value in pairs({word = word, was = was, by = uid, by_login = login, why = REASON}) do
+        words = value == '' and words or format('%s %s=%s', words, key, value)
+    end
+    made.history.note_did(words, lease, NAME ~= '' and NAME .. ' 1 0 -' or '')
+end
+
 -- ---- changes to a lease, whichever daemon has it ----
 
-local function tell_owner(key, word)
+-- It is no operator's if the owner gives it back.
+local function tell_owner(key, word, verb)
     local lease = key and load_lease(key)
     if not lease then
         return refused('unknown')
     end
     emit(lease.session, format('%s %s %s|%s', word, lease.id, BY, REASON))
+    if verb ~= 'release' or match(BY, '^%d*') ~= lease.uid then
+        note_did(verb, nil, nil, lease)
+    end
     return finish('ok')
 end
 
 local function release_of_identity()
     local key = owners_of_identity(NAME, HOLDER, WORD)[1]
     if key then
-        return tell_owner(key, 'release')
+        return tell_owner(key, OP, OP)
     elseif (resource_of(NAME).definition or {}).shared and owners_of_identity(NAME, HOLDER, '*')[1] then
         return refused('forbidden')
     elseif n_taken(NAME) > 0 then
@@ -255,6 +269,7 @@ local function forget()
     call('HDEL', DEFINITIONS, NAME)
     definitions[NAME], resources = nil, {}
     made.news.tell()
+    note_did(OP)
     return finish('ok', '')
 end
 
@@ -285,6 +300,7 @@ local function upgrade()
     end
     settle()
     call('HSET', DB, 'layout', LAYOUT + 1, 'convert', '1') -- at once
+    note_did(OP)
     return answer('ok', 'convert')
 end
 
@@ -511,6 +527,7 @@ local function change_resource()
     if limit and limit ~= text_of(limit_of(resource_of(NAME))) then
         was, WORD = limit, text_of(limit_of(resource_of(NAME)))
     end
+    note_did(OP, WORD, was)
     publish('all', table.concat({'did', ME, OP, NAME, WORD, was or '', BY, session_of(ME).host, REASON}, '\t'))
     return finish('ok', was and '', was and limit and was .. ' ' .. WORD or was)
 end
@@ -519,7 +536,7 @@ end
 local others = {release = release_of_identity, forget = forget, upgrade = upgrade}
 
 function others.revoke()
-    return tell_owner(NAME, OP)
+    return tell_owner(NAME, OP, WORD ~= '' and WORD or OP)
 end
 others.drop = others.revoke
 
@@ -548,11 +565,16 @@ function others.move()
     enter_queues(lease, true)
     leave_queues(before)
     emit(lease.session, format('moved %s %s %d', lease.id, text_of(lease.ticket), position_of(lease)))
+    note_did(OP, WORD, nil, before)
     return finish('ok')
 end
 
 function others.found()
-    return made.first_grace.found()
+    local reply = made.first_grace.found()
+    if reply[1] == 'ok' then
+        note_did(OP)
+    end
+    return reply
 end
 
 scripts.admin = {}

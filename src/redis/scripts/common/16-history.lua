@@ -5,7 +5,8 @@
 -- written before the lease's record goes, so a call that is broken off and repeated may leave two.
 --
 -- Entries have one field: e, KEY HOST ENDING RECORD with tabs between, the last of which is the lease's as it was in
--- LEASES; m, MISSED, or `0 FROM` where nobody knows how many; or s, as the history begins.
+-- LEASES; d, KEY HOST WORDS RECORD of what an operator did to that lease, or else with CLAIMS in place of RECORD; m,
+-- MISSED, or `0 FROM` where nobody knows how many; or s, as the history begins.
 
 function make.history()
     local MAX_LENGTH, MAX_ENDING, MAX_RECORD = 1000000, 256 + #'ended=1234567890123 ', 2000 -- the latter: bytes
@@ -57,7 +58,7 @@ function make.history()
         return cmsgpack.pack(fields)
     end
 
-    local function note(lease, ending)
+    local function write(field, key, session, words, lease, claims)
         if is_full() or db.missed and not add('m', db.missed) then
             miss()
             return
@@ -65,12 +66,21 @@ function make.history()
             call('HDEL', DB, 'missed')
             db.missed = false
         end
-        local session = session_of(lease.session)
-        local is_written = add('e', lease.key .. '\t' .. (session and session.host or '') .. '\t' ..
-            string.sub(ending, 1, MAX_ENDING) .. '\t' ..
-            (#lease.record <= MAX_RECORD and lease.record or short_record(lease)))
-        if not is_written then
+        session = session_of(session)
+        local record = lease and (#lease.record <= MAX_RECORD and lease.record or short_record(lease)) or claims
+        if not add(field, table.concat({key, session and session.host or '', words, record}, '\t')) then
             miss()
+        end
+    end
+
+    local function note(lease, ending)
+        write('e', lease.key, lease.session, string.sub(ending, 1, MAX_ENDING), lease)
+    end
+
+    -- What an operator of this host did to that lease; or, without one, to what CLAIMS name.
+    local function note_did(words, lease, claims)
+        if db.history then
+            write('d', lease and lease.key or '', ME, words, lease, claims)
         end
     end
 
@@ -118,12 +128,15 @@ function make.history()
         if field == 'm' then
             local n, from = match(value, '^(%d+) (%d+)$')
             return {'missed', id, n, from}
-        elseif field == 'e' then
-            local key, host, ending, record = take_words(value)
+        elseif field == 'e' or field == 'd' then
+            local key, host, words, record = take_words(value)
+            local kind = field == 'e' and 'past' or 'did'
+            if field == 'd' and key == '' then
+                return {kind, id, key, host, words, '', 0, '', '', record}
+            end
             batch.records[key] = record
             local lease = load_lease(key)
-            return {'past', id, key, host, ending, lease.state, lease.uid, lease.holder, lease.info,
-                claims_text(lease)}
+            return {kind, id, key, host, words, lease.state, lease.uid, lease.holder, lease.info, claims_text(lease)}
         end
     end
 
@@ -160,5 +173,5 @@ function make.history()
         return rows
     end
 
-    return {lose = lose, note = note, ending_of = ending_of, agree = agree, page = page}
+    return {lose = lose, note = note, note_did = note_did, ending_of = ending_of, agree = agree, page = page}
 end
