@@ -44,10 +44,6 @@ static bool fleet_change_done(
     struct conn *conn, struct remote *remote, struct session_result *result)
 {
     enum change_kind kind = (enum change_kind)remote->number;
-    if (result->outcome == OUTCOME_OK && result->detail[0] != '\0') {
-        char *is = result->detail, *was = strsep(&is, " ");
-        request_log_was(remote->log, was, is);
-    }
     if (result->outcome == OUTCOME_KIND) {
         refuse_kind(conn_answers(conn), remote->words[1], kind);
     } else if (result->outcome == OUTCOME_OK && kind == CHANGE_ADD) {

@@ -68,7 +68,7 @@ static void remote_free(void *state)
     for (size_t i = 0; i < remote->n_words; i++) {
         free(remote->words[i]);
     }
-    request_log_unanswered(remote->log);
+    request_log_end(remote->log, false, ": its outcome is unknown");
     free(remote->why);
     free(remote);
 }
@@ -307,26 +307,16 @@ void remote_move_own(struct call *call, const struct lease *lease)
     char key[SESSION_ID_SIZE + LEASE_ID_SIZE], id[LEASE_ID_SIZE];
     lease_id_format(id, lease->id);
     snprintf(key, sizeof key, "%s/%s", fleet_session_id(call->server->fleet, lease->database), id);
-    const struct remote *remote = remote_ask(call, lease->database, key, moving_done);
-    request_log_is_about(remote->log, lease);
+    remote_ask(call, lease->database, key, moving_done);
 }
 
 /* ---- release ---- */
-
-/* It was no operator's: there was nothing to release, or it was the user's own. */
-static void forget_log(struct remote *remote)
-{
-    remote->log = request_log_free(remote->log);
-}
 
 /* The lease may just have ended: released. */
 static bool release_done(struct conn *conn, struct remote *remote, struct session_result *result)
 {
     if (result->outcome != OUTCOME_OK && result->outcome != OUTCOME_UNKNOWN) {
         return remote_answer(conn, remote->database, result);
-    }
-    if (result->outcome == OUTCOME_UNKNOWN || result->detail[0] != '\0') {
-        forget_log(remote); /* the detail says that nobody had it */
     }
     text_add(conn_answers(conn), "ok");
     text_add_key(conn_answers(conn), "was", result->outcome == OUTCOME_OK ? remote->why : NULL);
@@ -347,11 +337,7 @@ static void release_identity(
         snprintf(uid, sizeof uid, "%u", call->conn->client.uid);
     }
     const char *const words[] = {"release", call->request->arguments[0], uid, "", encoded, by};
-    struct remote *remote = remote_begin(call, definition->database, 6, words, release_done);
-    remote_call(call->conn, remote);
-    if (is_own) {
-        forget_log(remote);
-    }
+    remote_call(call->conn, remote_begin(call, definition->database, 6, words, release_done));
 }
 
 /* By an item: the database is first asked who has it. */
@@ -401,9 +387,6 @@ static bool release_found(struct conn *conn, struct remote *remote, const struct
         uint64_t id;
         bool is_over = remote_is_local(conn->server, key, &id); /* the database hears soon */
         remote->done = release_done;
-        if (uid == conn->client.uid) {
-            forget_log(remote);
-        }
         remote->why = is_over ? NULL : bereft(&call, remote, rows, holder);
         session_admin(
             fleet_session(conn->server->fleet, remote->database), on_result, conn, 5, words);
@@ -427,7 +410,6 @@ static bool release_looked(struct conn *conn, struct remote *remote, struct sess
     } else if (resource && !fleet_has_unit(rows, resource, item)) {
         answer_error(conn_answers(conn), CODE_UNKNOWN, item);
     } else {
-        forget_log(remote);
         text_add(conn_answers(conn), "ok\n"); /* nobody has it */
     }
     fleet_rows_free(rows);

@@ -47,7 +47,7 @@ void call_init_asker(struct call *call, struct asker *asker)
 struct request_log *call_log(const struct call *call, uint8_t database)
 {
     const struct request *request = call->request;
-    if (!call_is_operators(call) && (database == 0 || !request_is_recorded(request))) {
+    if (!call_is_operators(call)) {
         return NULL;
     }
     const struct definition *definition = database == 0 && request->n_arguments > 0
@@ -72,12 +72,21 @@ void call_record_did(const struct call *call, const struct lease *lease, const c
     lease_id_format(id, lease->id);
     struct did did = {
         .verb = command_table[call->request->command].word,
+        .resource = lease->claims[0].resource->name,
         .target = id,
         .new = new,
         .by = call_actor(call),
         .reason = call->request->keys[KEY_INDEX_reason],
     };
-    history_did_to(&did, lease, &others);
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct resource *resource = lease->claims[i].resource;
+        did.hiding |= (uint16_t)(resource->definition->shows_to_owner_only << i);
+        if (i > 0) {
+            text_add(&others, i > 1 ? " " : "");
+            text_add(&others, resource->name);
+        }
+    }
+    did.others = others.bytes;
     history_add_did(call->server->history, &did, call->now);
     text_deinit(&others);
 }

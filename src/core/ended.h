@@ -15,10 +15,9 @@ enum history_kind {
 /* What an operator has done. What is not known, or not there, is NULL. */
 struct did {
     const char *verb; /* the word of the request */
-    const char *resource; /* or a template; NULL: it concerns the host, or a database, or a lease
-                             of another host */
+    const char *resource; /* or a template; NULL: it concerns the host, or a database */
     const char *others; /* if it was done to a lease: its other resources, with spaces between */
-    uint16_t hiding; /* of that lease, as in an entry; 1 if its resources are not known */
+    uint16_t hiding; /* of that lease, as in an entry */
     const char *target; /* a lease, an item, a database */
     const char *old, *new; /* a limit, or the word of a state */
     struct actor by;

@@ -423,7 +423,6 @@ static void member_init(
     member->session = session_new(&options);
     session_count(member->session, &counts->sessions, &counts->renewals);
     session_on_taken(member->session, on_taken, member);
-    session_on_did(member->session, request_did, server->history);
     server->fleet_journal->records[database - 1].session = member->session;
 }
 

@@ -141,11 +141,6 @@ typedef void session_taken(
     void *context, const struct lease *lease, const struct session_taking *taking);
 void session_on_taken(struct session *session, session_taken *taken, void *context);
 
-/* What an operator did at any host, as far as this one hears of it: a message may be missed. .host
- * is NULL if that was this session's; .target is the request's second argument, or NULL. */
-typedef void session_did(void *context, const struct did *did, nanoseconds now);
-void session_on_did(struct session *session, session_did *did, void *context);
-
 /* Where it is counted how often the session comes up, and the times of its renewals; NULL: nowhere.
  * Must outlive the session. */
 void session_count(struct session *session, uint64_t *sessions, struct metric_histogram *renewals);

@@ -203,48 +203,6 @@ static bool gone_message(struct session *session, char *text)
     return true;
 }
 
-/* ---- what operators do at any host ---- */
-
-static const char *word_or_null(const char *word, bool (*is_valid)(const char *word))
-{
-    return word[0] != '\0' && is_valid(word) ? word : NULL;
-}
-
-static bool is_resource(const char *name)
-{
-    return name_is_valid(name) || template_name_is_valid(name);
-}
-
-/* "did", SESSION, VERB, NAME, WORD, what it was, BY, HOST and REASON, with tabs between. False: the
- * message is not about that. */
-static bool did_message(struct session *session, char *text)
-{
-    enum { DID, SESSION, VERB, NAME, WORD, WAS, BY, HOST, REASON, N };
-    static const char word[] = "did\t";
-    char *fields[N], *rest = text;
-    size_t n = 0;
-    if (strncmp(text, word, sizeof word - 1) != 0) {
-        return false;
-    }
-    while (n < N && rest) {
-        fields[n++] = strsep(&rest, "\t");
-    }
-    if (n == N && session->events.did && percent_decode(fields[REASON]) &&
-        strlen(fields[REASON]) <= REASON_BYTES && strlen(fields[HOST]) <= REASON_BYTES) {
-        const struct did did = {
-            .verb = fields[VERB],
-            .resource = word_or_null(fields[NAME], is_resource),
-            .target = word_or_null(fields[WORD], item_is_valid),
-            .old = word_or_null(fields[WAS], item_is_valid),
-            .by = actor_parse(fields[BY]),
-            .host = strcmp(fields[SESSION], session->id) == 0 ? NULL : fields[HOST],
-            .reason = fields[REASON][0] != '\0' ? fields[REASON] : NULL,
-        };
-        session->events.did(session->events.did_context, &did, session->now);
-    }
-    return true;
-}
-
 void session_message(struct session *session, const char *text, size_t length, nanoseconds now,
     struct effects *effects)
 {
@@ -258,7 +216,7 @@ void session_message(struct session *session, const char *text, size_t length, n
         session->renewal.hello_at = session->now + crowd_part(session, number);
     } else if (news_message(session, copy)) {
         ; /* fetched later */
-    } else if (gone_message(session, copy) || did_message(session, copy)) {
+    } else if (gone_message(session, copy)) {
         ; /* for operators alone */
     } else if (message_read(copy, &number, &event) != NULL) {
         session_say(session, "a malformed message: %.200s", copy);
@@ -372,12 +330,6 @@ void session_on_taken(struct session *session, session_taken *taken, void *conte
 {
     session->events.taken = taken;
     session->events.taken_context = context;
-}
-
-void session_on_did(struct session *session, session_did *did, void *context)
-{
-    session->events.did = did;
-    session->events.did_context = context;
 }
 
 void session_count(struct session *session, uint64_t *sessions, struct metric_histogram *renewals)

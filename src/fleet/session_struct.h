@@ -193,8 +193,6 @@ struct session_events {
     uint64_t renewed_tag; /* of the last renewal that brought all events */
     session_taken *taken; /* or NULL */
     void *taken_context;
-    session_did *did; /* or NULL */
-    void *did_context;
 };
 
 /* All daemons that use the database. */

@@ -208,47 +208,12 @@ bool history_revoker(const struct history *history, uint64_t lease, uint32_t *ui
     return true;
 }
 
-void history_did_to(struct did *did, const struct lease *lease, struct text *others)
-{
-    did->resource = lease->claims[0].resource->name;
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct resource *resource = lease->claims[i].resource;
-        did->hiding |= (uint16_t)(resource->definition->shows_to_owner_only << i);
-        if (i > 0) {
-            text_add(others, i > 1 ? " " : "");
-            text_add(others, resource->name);
-        }
-    }
-    did->others = others->bytes;
-}
-
 void history_add_did(struct history *history, const struct did *did, nanoseconds at)
 {
     struct text record = TEXT_INIT;
     const struct history_entry entry = did_entry(did, at, &record);
     history_add(history, &entry);
     text_deinit(&record);
-}
-
-void history_note_unanswered(struct history *history, const char *words)
-{
-    char **unanswered = history->unanswered;
-    free(unanswered[HISTORY_UNANSWERED - 1]);
-    memmove(unanswered + 1, unanswered, (HISTORY_UNANSWERED - 1) * sizeof *unanswered);
-    unanswered[0] = memory_string(words);
-}
-
-bool history_take_unanswered(struct history *history, const char *words)
-{
-    for (size_t i = 0; i < HISTORY_UNANSWERED; i++) {
-        char **unanswered = &history->unanswered[i];
-        if (*unanswered && strcmp(*unanswered, words) == 0) {
-            free(*unanswered);
-            *unanswered = NULL;
-            return true;
-        }
-    }
-    return false;
 }
 
 /* ---- an earlier run ---- */
@@ -423,8 +388,5 @@ void history_end(struct history *history)
         taker_free(history, taker);
     }
     forget_ends(history);
-    for (size_t i = 0; i < HISTORY_UNANSWERED; i++) {
-        free(history->unanswered[i]);
-    }
     history_ring_close(&history->ring);
 }

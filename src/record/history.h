@@ -16,8 +16,6 @@ struct reported_exit {
     uint8_t number;
 };
 
-enum { HISTORY_UNANSWERED = 8 }; /* requests that are remembered */
-
 struct history {
     struct history_ring ring;
     struct sorted_set revokers; /* who takes leases away that have not ended yet, by lease */
@@ -27,14 +25,7 @@ struct history {
     uint64_t last_lease; /* that is over; its taker is still known; 0: none */
     struct sorted_set over; /* leases by id, for history_has_end(); filled by it */
     uint64_t looked_at; /* up to there, history_ring_next() */
-    char *unanswered[HISTORY_UNANSWERED]; /* the newest first; owned, or NULL */
 };
-
-/* A database did not answer that request, and may have carried it out: then it will say so, to all
- * hosts. `words` tell requests apart. */
-void history_note_unanswered(struct history *history, const char *words);
-/* The database says so. False: it has answered the request, whose entry is there already. */
-bool history_take_unanswered(struct history *history, const char *words);
 
 /* Of a daemon that listens there. `size`: of the ring, in bytes; 0: no history. */
 void history_begin(
@@ -80,9 +71,6 @@ void history_say_end(
  * none, and is not kept. */
 void history_ended(
     struct history *history, const struct lease *lease, const char *record, size_t length);
-/* It was done to that lease, which *did borrows: its resources, and what they hide. The text begins
- * empty, and must live as long as *did. */
-void history_did_to(struct did *did, const struct lease *lease, struct text *others);
 /* An operator's request has succeeded. */
 void history_add_did(struct history *history, const struct did *did, nanoseconds at);
 

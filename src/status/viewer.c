@@ -94,7 +94,7 @@ bool viewer_sees_did(const struct viewer *viewer, struct core *core, const struc
     if (!did_is_of_lease(did) || did->by.uid == viewer->uid) {
         return true;
     }
-    bool sees = did->resource || did->hiding == 0 || may_see(viewer, NULL);
+    bool sees = true;
     for (size_t i = 0; sees && did_resource(did, i, name); i++) {
         sees = sees_past_of(viewer, core, name, did->hiding >> i & 1);
     }

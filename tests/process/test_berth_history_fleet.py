@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from daemon_help import connect_as, needs_root
+from daemon_help import connect_as, needs_root, shown
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
 from fleet_ops_help import client_of, gets, gets_in_time, up
 from keeper_help import Keeper, Past, needs_history, wall_now
@@ -104,6 +104,31 @@ def test_what_other_hosts_have_done(kept):
     until(lambda: keeper.client().request("hello").endswith(" databases=default"))
     figures = {line.split()[1]: line for line in keeper.client().lines("stats database=default")[1:-1]}
     assert " leases=2 " in figures["gpus"] and " leases=1 " in figures["etl"] and " leases=2 " in figures["*"]
+
+
+def test_what_operators_did(kept):
+    """As berthd tells it, also of a lease of another host, and to whom it hides."""
+    a, b, keeper = kept()
+    gets(client_of(b), "acquire shut")
+    key, = [holder["lease"] for holder in shown(client_of(a), "shut")["holders"]]
+    operator = client_of(a)
+    for request in "limit etl 1 reason=too%20slow", f"drop {key} reason=why", "pause gpus", "pause shut reason=plain":
+        assert operator.request(request) == "ok"
+    lease = used(b)
+    copied(keeper, lease)
+    for asked in ("", " shut", " gpus", " no*", f" lease={key}", f" lease={key[:-1]}x", " user=0", " user=4711",
+                  " limit=3", " until=60000"):
+        ours, theirs = keeper.past(ASKED + asked), Past(client_of(a), ASKED + asked)
+        assert [line.split(" ")[0] for line in ours.lines] == [line.split(" ")[0] for line in theirs.lines], asked
+        for mine, its in zip(ours.done, theirs.done, strict=True):
+            assert abs(int(mine.pop("at")) - int(its.pop("at"))) <= 5 and mine == its and mine.verb == its.verb, asked
+    assert [deed.verb for deed in keeper.past(ASKED).done] == ["limit", "drop", "pause", "pause"]
+    with contextlib.closing(as_user(keeper, BERT)) as asker:
+        assert [deed.get("reason") for deed in Past(asker, ASKED).done] == ["too slow", None, None, "plain"]
+    assert keeper.past().done == []
+    keeper.kill()
+    keeper.start()
+    assert len(keeper.past(ASKED).done) == 4
 
 
 def test_it_goes_on_where_it_was(kept):

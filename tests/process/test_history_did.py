@@ -208,23 +208,39 @@ def test_who_sees_the_reason(berthd):
     assert entries == {CLEO: [None, None, None, "paused"], EMIL: everything}
 
 
+# ---- of fleet scope: the database of the resources has it, for all hosts
+
+OF_ALL = "history database=default"
+
+
 @needs_root
 @needs_redis
 def test_what_is_said_of_another_hosts_lease(redis_server, hosts):  # noqa: F811
-    """Its resources are not known: only who sees everything sees that."""
+    """As of one of this host."""
     section = f"view-users = {EMIL}\n" + redis_section(redis_server.url)
-    a, b = up(redis_server, *hosts("[lock door]\nscope = fleet\n", 2, section))
-    gets(client_of(a), "acquire door")
-    key, = [holder["lease"] for holder in shown(client_of(b), "door")["holders"]]
-    does(client_of(b), f"drop {key} reason=there")
-    for uid, reason in (ANNA, None), (EMIL, "there"):
-        entry, = done(connect_as(b, uid))
-        assert (entry.verb, entry["target"], entry.get("reason")) == ("drop", key, reason)
+    text = "[lock door]\nscope = fleet\n[lock shut]\nscope = fleet\nshow-commands = owner\n"
+    a, b = up(redis_server, *hosts(text, 2, section))
+    keys = []
+    for words in "door", "shut door", "door":
+        gets(client_of(a), f"acquire {words}")
+        keys.append(shown(client_of(b), "door")["holders"][0]["lease"])
+        does(client_of(b), f"drop {keys[-1]} reason={len(keys)}")
+        until(lambda: not shown(client_of(b), "door")["holders"])
+    does(client_of(b), "pause shut reason=paused")
+    for host, its in (a, [key.partition("/")[2] for key in keys]), (b, keys):
+        for uid, second in (ANNA, None), (EMIL, "2"):
+            *drops, pause = done(connect_as(host, uid), OF_ALL)
+            assert [(entry.verb, entry["target"], entry.get("reason")) for entry in drops] == [
+                ("drop", its[0], "1"), ("drop", its[1], second), ("drop", its[2], "3")]
+            assert drops[1]["resource"] == "shut" and pause["reason"] == "paused"
+            assert [entry["target"] for entry in done(connect_as(host, uid), f"{OF_ALL} lease={keys[1]}")] == its[1:2]
+    assert len(done(client_of(a), f"{OF_ALL} door")) == 3 and len(done(client_of(a), f"{OF_ALL} shut")) == 2
+    assert done(client_of(a)) == done(client_of(b)) == []
 
 
 @needs_redis
 def test_what_was_not_answered_in_time(redis_server, hosts, ways):  # noqa: F811
-    """Its own host hears of it, too, as all hosts do, and has one entry of each."""
+    """It is there once, as it was carried out."""
     way = ways(redis_server)
     host, = up(redis_server, *hosts(RESOURCES, 1, redis_section(way.url)))
     does(client_of(host), "limit etl 4", "resume gpus")
@@ -234,8 +250,8 @@ def test_what_was_not_answered_in_time(redis_server, hosts, ways):  # noqa: F811
         client.send(request + "\n")
         client.close()
     way.heal()
-    until(lambda: len(done(client_of(host))) == 5)
-    assert [entry.said() for entry in done(client_of(host))[2:]] == [
+    until(lambda: len(done(client_of(host), OF_ALL)) == 5)
+    assert [entry.said() for entry in done(client_of(host), OF_ALL)[2:]] == [
         ("limit", dict(resource="etl", old="4", new="1", reason="slow")),
         ("reset", dict(resource="etl", old="1", new="2")), ("pause", dict(resource="gpus", new="paused"))]
 
@@ -245,14 +261,15 @@ def test_what_was_not_answered_in_time(redis_server, hosts, ways):  # noqa: F811
 def test_a_release_of_another_hosts_lease(redis_server, pair):  # noqa: F811
     """By an operator; what users give back themselves is none, nor what nobody has."""
     a, b = pair
-    operator = client_of(b)
+    operator, keys = client_of(b), []
     for mine in connect_as(a, ANNA), client_of(a):
         gets(mine, "acquire door")
-        until(lambda: shown(operator, "door")["holders"])
+        keys = until(lambda: [one["lease"] for one in shown(operator, "door")["holders"]]) + keys
         assert operator.request("release door item=0").startswith("ok was=")
         until(lambda: not shown(operator, "door")["holders"])
     does(operator, "release door item=0", "release door holder=nobody")
-    assert [entry.said() for entry in done(operator)] == [("release", dict(resource="door", target="0"))]
+    assert [entry.said() for entry in done(operator, OF_ALL)] == [
+        ("release", dict(resource="door", target=keys[1]))]
 
 
 @needs_redis
@@ -264,16 +281,18 @@ def test_a_move_in_a_fleet(redis_server, pair):  # noqa: F811
     does(client_of(a), f"move {lease} first reason=now", f"move {key} last")
     does(client_of(b), f"move {key} first reason=there")
     assert refused(client_of(b), f"move {key[:-1]}99 first") == "lost"
-    assert [entry.said() for entry in done(client_of(a), "history door")] == [
+    host = os.uname().nodename
+    assert [entry.said() for entry in done(client_of(a), f"{OF_ALL} door")] == [
         ("move", dict(resource="door", target=lease, new="first", reason="now")),
-        ("move", dict(resource="door", target=lease, new="last"))]
-    assert [entry.said() for entry in done(client_of(b))] == [
-        ("move", dict(target=key, new="first", reason="there"))]
+        ("move", dict(resource="door", target=lease, new="last")),
+        ("move", dict(resource="door", target=lease, new="first", host=host, reason="there"))]
+    assert [(entry["target"], entry.get("host")) for entry in done(client_of(b), OF_ALL)] == [
+        (key, host), (key, host), (key, None)]
 
 
 @needs_redis
 def test_in_a_fleet(redis_server, pair):  # noqa: F811
-    """Every host that is connected has the entry, others with where it was done; and all know who has
+    """All hosts see the entry, others with where it was done, also one that was away; and all know who has
     changed what is in force, where and why, also once they have been restarted."""
     a, b = pair
     began = time.time() * 1000
@@ -281,20 +300,25 @@ def test_in_a_fleet(redis_server, pair):  # noqa: F811
     lease = gets(client_of(b), "acquire etl")
     key, = [holder["lease"] for holder in shown(client_of(a), "etl")["holders"]]
     does(client_of(a), f"drop {key} reason=now")
-    assert [entry.said() for entry in done(client_of(a))] == [
+    expected = [
         ("limit", dict(resource="etl", old="2", new="1", reason="too slow")),
         ("limit", dict(resource="market/*", old="2", new="5")),
         ("pause", dict(resource="gpus", new="paused", reason="fan")),
-        ("drop", dict(target=key, reason="now"))]
+        ("drop", dict(resource="etl", target=key, reason="now"))]
     host = os.uname().nodename
-    until(lambda: len(done(client_of(b))) == 3)
-    assert [entry.said() for entry in done(client_of(b))] == [
-        (entry.verb, {**entry.said()[1], "host": host}) for entry in done(client_of(a))[:3]]
+    assert [entry.said() for entry in done(client_of(a), OF_ALL)] == expected
+    expected[-1][1]["target"] = lease
     assert key.endswith("/" + lease)
+    assert [entry.said() for entry in done(client_of(b), OF_ALL)] == [
+        (verb, {**words, "host": host}) for verb, words in expected]
+    b.kill()
+    does(client_of(a), "limit etl 2", "limit etl 1 reason=too%20slow")
+    a.kill()
     for one in pair:
-        one.kill()
         one.start()
     up(redis_server, *pair)
+    assert [entry["new"] for entry in done(client_of(b), f"{OF_ALL} etl")[-2:]] == ["2", "1"]
+    assert done(client_of(a)) == done(client_of(b)) == []
     now = status(client_of(b))
     etl, gpus = now.resources["etl"], now.resources["gpus"]
     assert etl.items() >= dict(limit="1", file_limit="2", changed="limit", changed_by=str(os.getuid()),
@@ -305,9 +329,8 @@ def test_in_a_fleet(redis_server, pair):  # noqa: F811
         assert began - 1000 <= int(at) <= time.time() * 1000 + 1000
     does(client_of(b), "reset etl")
     assert not any(key.startswith("change") for key in shown(client_of(a), "etl"))
-    until(lambda: done(client_of(a))[-1].verb == done(client_of(b))[-1].verb == "reset")
     expected = dict(resource="etl", old="1", new="2")
-    assert done(client_of(b))[-1].said() == ("reset", expected)
-    assert done(client_of(a))[-1].said() == ("reset", {**expected, "host": host})
+    assert done(client_of(b), OF_ALL)[-1].said() == ("reset", expected)
+    assert done(client_of(a), OF_ALL)[-1].said() == ("reset", {**expected, "host": host})
     does(client_of(b), "reset gpus")
-    assert done(client_of(b))[-1].said() == ("reset", dict(resource="gpus"))
+    assert done(client_of(b), OF_ALL)[-1].said() == ("reset", dict(resource="gpus"))

@@ -179,38 +179,6 @@ Test(session_events, who_takes_a_lease_away)
                    "drop by ''");
 }
 
-static void note_did(void *context, const struct did *did, nanoseconds at)
-{
-    char by[ACTOR_SIZE];
-    (void)context, (void)at;
-    actor_format(by, &did->by);
-    text_add_format(&takings, "%s %s %s %s '%s' %s %s; ", did->verb,
-        did->resource ? did->resource : "-", did->target ? did->target : "-",
-        did->old ? did->old : "-", by, did->host ? did->host : "here",
-        did->reason ? did->reason : "-");
-}
-
-/* Any host may have said anything. */
-Test(session_events, what_an_operator_did_at_another_host)
-{
-    session_on_did(session, note_did, NULL);
-    go_up();
-    message("did\tsomebody\tlimit\ts\t5\t20\t0 1000\tweb1\ttoo%20slow");
-    message("did\tsomebody\tpause\tm/*\t\t\t7\tb\t");
-    message("did\tsomebody\tpause\t-\ta b\tc d\tx\t\t");
-    expect_takings("limit s 5 20 '0 1000' web1 too slow; pause m/* - - '7' b -; "
-                   "pause - - - ''  -; ");
-    text_add_format(&takings, "did\t%s\tlimit\ts\t5\t20\t0\tweb1\twhy", session_id(session));
-    char *own = text_take(&takings);
-    message(own);
-    free(own);
-    expect_takings("limit s 5 20 '0' here why; ");
-    message("did\tsomebody\tlimit\ts\t5\t20\t0\tweb1");
-    message("did\tsomebody\tlimit\ts\t5\t20\t0\tweb1\t%2");
-    message("did\t");
-    expect_takings("");
-}
-
 /* A release by the lease's own user takes nothing away. */
 Test(session_events, who_releases_a_lease)
 {

@@ -528,8 +528,10 @@ local function change_resource()
         was, WORD = limit, text_of(limit_of(resource_of(NAME)))
     end
     note_did(OP, WORD, was)
-    publish('all', table.concat({'did', ME, OP, NAME, WORD, was or '', BY, session_of(ME).host, REASON}, '\t'))
-    return finish('ok', was and '', was and limit and was .. ' ' .. WORD or was)
+    if OP == 'add' then
+        return finish('ok', '', was)
+    end
+    return finish('ok')
 end
 
 -- Those that are no change to a resource, by OP.
