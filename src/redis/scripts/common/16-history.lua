@@ -58,8 +58,9 @@ function make.history()
         return cmsgpack.pack(fields)
     end
 
+    -- (At maxmemory, operators' calls are refused.)
     local function write(field, key, session, words, lease, claims)
-        if is_full() or db.missed and not add('m', db.missed) then
+        if field == 'e' and is_full() or db.missed and not add('m', db.missed) then
             miss()
             return
         elseif db.missed then
