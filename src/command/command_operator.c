@@ -8,7 +8,6 @@
 #include "conn/conn.h"
 #include "conn/disk_wait.h"
 #include "database/client_events.h"
-#include "record/request_log.h"
 #include "setup/reload.h"
 #include "setup/settings.h"
 #include "status/answer_lines.h"

@@ -14,7 +14,6 @@
 #include "record/history.h"
 #include "record/lease_log.h"
 #include "record/log_subject.h"
-#include "record/request_log.h"
 #include "redis/link.h"
 #include "redis/scripts.h"
 #include "status/database_line.h"

@@ -12,7 +12,6 @@
 #include "core/database.h"
 #include "fleet/latency.h"
 #include "fleet/resp_value.h"
-#include "core/ended.h"
 #include "fleet/script.h"
 
 struct session;

@@ -15,7 +15,7 @@ static const struct did_row {
     bool has_database; /* that is the target */
     enum { NOTHING, TARGET, NEW_VALUE } second; /* argument */
     const char *new; /* state */
-} rows[N_COMMANDS] = {
+} rows[N_COMMANDS + 1] = { /* of a later version's request nothing is known */
     [COMMAND_limit] = {true, .second = NEW_VALUE},
     [COMMAND_add] = {true, .second = TARGET, .new = "present"},
     [COMMAND_remove] = {true, .second = TARGET, .new = "removed"},
@@ -73,21 +73,11 @@ struct request_log *request_log_new(
     return log;
 }
 
-static void complete(struct did *did, const struct did_row *row, const char *database)
-{
-    did->new = row->second == NEW_VALUE ? did->target : row->new;
-    did->target = row->has_database ? database : row->second == TARGET ? did->target : NULL;
-}
-
-/* Of a later version's request nothing is known. */
 void request_complete(struct did *did, const char *database)
 {
-    static const struct did_row unknown;
-    size_t command = 0;
-    while (command < N_COMMANDS && strcmp(command_table[command].word, did->verb) != 0) {
-        command++;
-    }
-    complete(did, command < N_COMMANDS ? &rows[command] : &unknown, database);
+    const struct did_row *row = &rows[command_index_of(did->verb, strlen(did->verb))];
+    did->new = row->second == NEW_VALUE ? did->target : row->new;
+    did->target = row->has_database ? database : row->second == TARGET ? did->target : NULL;
 }
 
 static void record_did(const struct request_log *log)
@@ -100,7 +90,7 @@ static void record_did(const struct request_log *log)
         .by = log->by,
         .reason = log->reason,
     };
-    complete(&did, log->row, NULL);
+    request_complete(&did, NULL);
     did.new = log->is ? log->is : did.new;
     history_add_did(log->history, &did, log->at);
 }

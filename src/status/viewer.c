@@ -67,11 +67,8 @@ bool viewer_sees_ended(const struct viewer *viewer, struct core *core,
 
 bool did_is_of_lease(const struct did *did)
 {
-    size_t command = 0;
-    while (command < N_COMMANDS && strcmp(command_table[command].word, did->verb) != 0) {
-        command++;
-    }
-    return command < N_COMMANDS && command_is_of_lease((enum command_index)command);
+    enum command_index command = command_index_of(did->verb, strlen(did->verb));
+    return command < N_COMMANDS && command_is_of_lease(command);
 }
 
 bool did_resource(const struct did *did, size_t i, char name[static NAME_BYTES + 1])

@@ -71,7 +71,7 @@ static uint16_t head_of(const char *word, size_t length)
     return length <= UINT8_MAX ? (uint16_t)(length << 8 | (unsigned char)word[0]) : 0;
 }
 
-static enum command_index command_find(const char *word, size_t length)
+enum command_index command_index_of(const char *word, size_t length)
 {
     enum command_index i = 0;
     uint16_t head = head_of(word, length);
@@ -183,7 +183,7 @@ static enum code request_take_argument(struct request *request, const struct wor
 
 static enum code request_take_command(struct request *request, const struct word *word)
 {
-    request->command = command_find(word->text, (size_t)(word->end - word->text));
+    request->command = command_index_of(word->text, (size_t)(word->end - word->text));
     return request->command < N_COMMANDS ? CODE_NONE : CODE_UNKNOWN_COMMAND;
 }
 

@@ -91,6 +91,8 @@ struct command_row {
 
 extern const struct command_row command_table[N_COMMANDS];
 
+/* N_COMMANDS: there is none such. */
+enum command_index command_index_of(const char *word, size_t length);
 /* Whether the request is about a lease, whose resources may hide it. */
 static inline bool command_is_of_lease(enum command_index command)
 {
