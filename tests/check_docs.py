@@ -129,17 +129,25 @@ def check_readme():
     require(numbered == titles, f"README.md: guarantees {numbered}, guarantees.md has {titles}")
 
 
+def tests_of(pattern):
+    """FILE::NAME of each test there."""
+    return {f"{path.name}::{name}" for path in (srcdir / "tests").glob(pattern)
+            for name in re.findall(r"^def (test_\w+)\(", path.read_text(), re.M)}
+
+
+def cited(pattern):
+    """What each mutation says of the guarantee that it breaks, where that is like the pattern."""
+    return {found for path in (srcdir / "tests/broken").glob("*.mutations")
+            for line in re.findall(r"^guarantee: (.*)$", path.read_text(), re.M) for found in re.findall(pattern, line)}
+
+
 def check_guarantees():
     """Each item names tests that exist; each guarantee has items and mutations."""
     sections = re.findall(r"^## (\d+)\. [^\n]*\n(.*?)(?=^## )", guarantees, re.M | re.S)
     numbers = [str(i) for i in range(1, N_GUARANTEES + 1)]
     require([number for number, _ in sections] == numbers, "guarantees.md: not numbered from 1 to 10")
-    tests = {f"{path.name}::{name}" for path in (srcdir / "tests").glob("*/test_*.py")
-             for name in re.findall(r"^def (test_\w+)\(", path.read_text(), re.M)}
-    cited = {number for path in (srcdir / "tests/broken").glob("*.mutations")
-             for line in re.findall(r"^guarantee: (.*)$", path.read_text(), re.M)
-             for number in re.findall(r"\b(\d+)\. ", line)}
-    require(cited == set(numbers), f"tests/broken: guarantees {sorted(cited)}, guarantees.md has {numbers}")
+    tests, broken = tests_of("*/test_*.py"), cited(r"\b(\d+)\. ")
+    require(broken == set(numbers), f"tests/broken: guarantees {sorted(broken)}, guarantees.md has {numbers}")
     for number, text in sections:
         items = re.findall(r"^\* (.*\n(?:  .*\n)*)", text, re.M)
         require(items, f"guarantees.md: {number}: no list of what happens")
@@ -148,6 +156,21 @@ def check_guarantees():
             require(named, f"guarantees.md: no test is named for: {item}")
             for name in named:
                 require(name in tests, f"guarantees.md: there is no {name}")
+
+
+def check_libraries():
+    """Each rule has rows, which name tests and conversations that exist; and a mutation."""
+    text = (srcdir / "doc/libraries.md").read_text()
+    rules = re.findall(r"^\*\*\((\w)\) ", text, re.M)
+    rows = re.findall(r"^\| (?:\((\w)\) )?\| (?!what is tried|---)[^|]*\| (.*) \|$", text, re.M)
+    require(len(rules) == 10 and [rule for rule, _ in rows if rule] == rules, "libraries.md: not a row for each of ten rules")
+    require(cited(r"^Library: \((\w)\)") == set(rules), f"tests/broken: not a mutation for each rule of libraries.md: {rules}")
+    there = tests_of("process/test_*.py") | {path.name for path in (srcdir / "tests/conformance").glob("*.txt")}
+    for rule, names in rows:
+        named = re.findall(r"`([^`]*)`", names)
+        require(named, f"libraries.md: no test is named in a row of ({rule})")
+        for name in named:
+            require(name in there, f"libraries.md: there is no {name}")
 
 
 def anchors(text):

@@ -8,6 +8,7 @@ import os
 import struct
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -40,12 +41,32 @@ def client(directory):
         yield client
 
 
-def script(directory, text, *args):
-    """Runs a program that has the library; any warning is an error. Returns what it has written."""
-    environ = {**os.environ, "BERTH_SOCKET": str(directory / "s"), "PYTHONPATH": str(SOURCE / "python")}
-    done = subprocess.run([sys.executable, "-X", "dev", *args, "-c", text], env=environ, capture_output=True, text=True,
-                          timeout=DEADLINE)
+def script(directory, text, *args, **variables):
+    """Runs a program that has the library, and shows all warnings. Returns what it has written."""
+    environ = {**os.environ, **variables, "BERTH_SOCKET": str(directory / "s"), "PYTHONPATH": str(SOURCE / "python")}
+    done = subprocess.run([sys.executable, "-X", "dev", *args, "-c", text], cwd=directory, env=environ, capture_output=True,
+                          text=True, timeout=DEADLINE)
     return done.returncode, done.stdout, done.stderr
+
+
+def granted(fake, client, *lines, **options):
+    """The lease that the fake has granted, and the connection."""
+    result = []
+    thread = threading.Thread(target=lambda: result.append(client.acquire("r", **options)))
+    thread.start()
+    peer, _ = fake.asked()
+    peer.send("".join(line + "\n" for line in ("ok 1 slot=r,5,0", *lines)))
+    thread.join(DEADLINE)
+    return result[0], peer
+
+
+def given_back(lease, peer):
+    thread = threading.Thread(target=lease.release)
+    thread.start()
+    while not peer.line().startswith("release"):
+        pass
+    peer.send("ok\n")
+    thread.join(DEADLINE)
 
 
 class Section:
