@@ -117,6 +117,7 @@ static const struct column fixed_columns[] = {
     [LEASE_COLUMN] = {"LEASE", STRING(id)},
     [HOST_COLUMN] = {"HOST", .cell = host_cell, .is_optional = true, .min_width = 8},
     {"HOLDER", STRING(holder), .is_optional = true, .min_width = 8},
+    {"BOUND", STRING(bound), .is_optional = true},
 };
 
 enum { N_FIXED_COLUMNS = sizeof fixed_columns / sizeof fixed_columns[0] };

@@ -422,6 +422,20 @@ Test(past_table, how)
     expect_how("how=a%1blater%0aone", "a\\x1blater\\x0aone");
 }
 
+Test(past_table, of_a_program)
+{
+    static const char *const lines[] = {"ok now=1795397400000 since=1795390000000",
+        "ended 3f9k units=db:0 uid=0 how=revoked by=0 ended=1795390000000 held=3000 waited=0"
+        " pid=4711 bound=program",
+        "end"};
+    take(lines, N(lines));
+    expect_table("complete from 2026-11-22 23:26:40 on: this host\n"
+                 "ENDED                    RESOURCE  UNITS  USER   PID  WAITED  HELD  HOW         "
+                 "  LEASE  BOUND\n"
+                 "2026-11-22 23:26:40.000  db        0      0     4711      0s    3s  revoked by 0"
+                 "  3f9k   program\n");
+}
+
 /* Columns are cut, and those behind HOST left out; then PID, PROGRAM and WAITED, and the id before
  * it would be cut. */
 Test(past_table, narrow)
