@@ -12,6 +12,7 @@ from conftest import read_line
 from daemon_help import refused, status
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server, ways  # noqa: F401
 from fleet_ops_help import client_of, gets, queues
+from history_help import done
 from lines import DEADLINE, until
 from lost_help import asked_until
 
@@ -158,8 +159,10 @@ def test_refusals_on_the_wire(redis_server, hosts):
     redis_server.do("HSET", "{berth}:db", "first", "listed some host")
     assert client.request("found").startswith("error in-use database%20default:%20host%20some%20host%20has%20listed")
     redis_server.do("HSET", "{berth}:db", "first", "new")
-    assert client.request("found") == "ok" and refused(client, "found") == "not-new"
-    assert re.findall(r"found: asked by .*?(: refused)?$", a.log.read_text(), re.M) == [": refused", "", ": refused"]
+    assert client.request("found reason=new") == "ok" and refused(client, "found") == "not-new"
+    assert [deed.said() for deed in done(client, "history database=default")] == [
+        ("found", dict(target="default", reason="new"))]
+    assert re.findall(r"found: asked by .*?(: refused|: new)?$", a.log.read_text(), re.M) == [": refused", ": new", ": refused"]
     redis_server.kill()
     asked_until(a, lambda now: now.databases["default"]["state"] == "down", "etl")
     until(lambda: refused(client, "found") == "down", "it is not given up")

@@ -6,6 +6,7 @@ import pytest
 from daemon_help import code, refused, status
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
 from fleet_ops_help import RESOURCES, client_of, fleet, gets, queues, up
+from history_help import done as deeds
 from lines import until
 from lost_help import asked_until
 
@@ -52,6 +53,8 @@ def test_the_file_still_defines_it(redis_server, pair):
     for name in ("old", "shop/*"):
         done = b.berthctl("forget", name)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert [deed.said() for deed in deeds(client_of(b), "history database=default")][-2:] == [
+        ("forget", dict(resource=name, target="default")) for name in ("old", "shop/*")]
     assert not {"old", "shop/*"} & set(stored(redis_server))
     for host in (a, b):
         assert refused(client_of(host), "acquire old") == "unknown"

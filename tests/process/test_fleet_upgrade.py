@@ -1,10 +1,13 @@
 """Three hosts at work go to a made-up next version, whose data have another layout (tests/next-format),
 and back; then the upgrade is finished."""
 
+import contextlib
 
 import pytest
 
 from fleet_help import Host, clock, hosts, needs_redis, redis_section, redis_server  # fixtures among them
+from fleet_ops_help import client_of
+from history_help import done
 from lines import DEADLINE, until
 from rolling import NEXT, THIS, Rolling
 from scripts_help import Data, Database, past_the_first_grace
@@ -45,6 +48,9 @@ def test_forward_and_back_under_load(rolling):
     assert "convert" not in rolling.database.data()["db"]
     rolling.work()
     assert finish_upgrade(rolling, 0) == (0, "database default has layout 3 already: there is nothing to upgrade\n")
+    with contextlib.closing(client_of(rolling.hosts[0])) as client:
+        assert [deed["target"] for deed in done(client, "history database=default") if deed.verb == "upgrade"] == [
+            "default"]
     rolling.roll(1, NEXT, "kill")
     rolling.finish()
     assert rolling.verdict() == []
