@@ -44,8 +44,12 @@ static void subject_deinit(struct asking *asking)
 static const char *forbidden_name(struct asker *asker, const struct acquire_request *ask)
 {
     for (size_t i = 0; i < ask->n_wants; i++) {
-        if (!asker_may(asker, rights_use, &ask->wants[i].definition->rights)) {
-            return ask->wants[i].name;
+        const struct requested_resource *want = &ask->wants[i];
+        const struct definition *definition = want->definition;
+        bool is_left = definition_leaves_name(definition, want->name, asker->credentials.uid) ||
+            asker_may(asker, rights_daemon, NULL);
+        if (!is_left || !asker_may(asker, rights_use, &definition->rights)) {
+            return want->name;
         }
     }
     return NULL;

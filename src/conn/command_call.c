@@ -276,7 +276,10 @@ static bool answer_right(struct call *call, bool is_allowed, const char *name)
 
 bool call_may_use(struct call *call, const struct definition *definition, const char *name)
 {
-    return answer_right(call, call_may(call, rights_use, &definition->rights), name);
+    bool is_left = definition_leaves_name(definition, name, call->conn->client.uid) ||
+        call_may(call, rights_daemon, NULL);
+    return answer_right(
+        call, is_left && call_may(call, rights_use, &definition->rights), name);
 }
 
 bool call_may_administer(

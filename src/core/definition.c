@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/table.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,14 @@ bool template_name_above(const char *name, char out[static NAME_BYTES + 1])
     memcpy(out, name, length);
     memcpy(out + length, "*", 2);
     return true;
+}
+
+bool definition_leaves_name(const struct definition *definition, const char *name, uint32_t uid)
+{
+    char own[16];
+    int length = snprintf(own, sizeof own, "/%lu-", (unsigned long)uid);
+    const char *slash = strrchr(name, '/');
+    return !definition->has_own_names || (slash && strncmp(slash, own, (size_t)length) == 0);
 }
 
 bool definition_has_item(const struct definition *definition, const char *item)

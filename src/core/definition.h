@@ -62,6 +62,7 @@ struct definition {
     bool shows_to_owner_only; /* only its uid and admins see what a lease says about itself */
     bool refuses_programs; /* each of its leases must have a job that can be stopped */
     bool shows_arguments; /* the history shows those of its jobs */
+    bool has_own_names; /* templates: each instance is for one user */
     struct rights rights;
 };
 
@@ -77,6 +78,9 @@ struct basis definition_basis(const struct definition *definition);
 /* The name of the template one level above: "a/b/" and a star for "a/b/c". No other template can
  * match. False: there can be none. */
 bool template_name_above(const char *name, char out[static NAME_BYTES + 1]);
+
+/* Whether has_own_names leaves the name to that user: as 1000-report below the template. */
+bool definition_leaves_name(const struct definition *definition, const char *name, uint32_t uid);
 
 /* Of a pool: whether the file has that item. */
 bool definition_has_item(const struct definition *definition, const char *item);

@@ -128,6 +128,7 @@ Test(conf_values, each_key_of_a_resource_arrives)
                                   "admin-users = 3 4\n"
                                   "admin-groups = etl ops\n"
                                   "max-instances = 5\n"
+                                  "own-names = yes\n"
                                   "scope = host\n"
                                   "[lock l]\n"
                                   "limit = 0\n");
@@ -155,6 +156,8 @@ Test(conf_values, each_key_of_a_resource_arrives)
     expect_ids(&pool->rights.deny_groups, 2001, 7);
     cr_expect(pool->shows_to_owner_only);
     cr_expect(pool->shows_arguments);
+    cr_expect(pool->has_own_names);
+    cr_expect_not(conf->definitions[1].has_own_names);
     cr_expect(pool->refuses_programs);
     cr_expect_not(conf->definitions[1].refuses_programs);
     expect_ids(&pool->rights.admin_users, 3, 4);
@@ -379,6 +382,8 @@ Test(conf_values, keys_that_do_not_go_together)
     expect_errors("[lock a]\nmax-overtakes = 3\norder = first-fit\n", "");
     expect_errors("[lock a]\nmax-instances = 3\n",
         "t.conf:2: [lock a] max-instances: is for templates only, whose names end in /*");
+    expect_errors("[lock a]\nown-names = yes\n",
+        "t.conf:2: [lock a] own-names: is for templates only, whose names end in /*");
     expect_errors("[lock a/*]\nmax-instances = 3\n", "");
     expect_errors("[semaphore a]\nlimit = 3\nmax-units-per-user = 4\n", "");
 }

@@ -67,3 +67,18 @@ Test(definition, of_nothing)
     cr_expect_null(copy->items);
     definition_free(copy);
 }
+
+Test(definition, whose_a_name_is)
+{
+    const struct definition own = {.has_own_names = true}, anybody_s = {.has_own_names = false};
+    cr_expect(definition_leaves_name(&own, "flock/1000-x", 1000));
+    cr_expect(definition_leaves_name(&own, "a/b/0-1-2", 0));
+    cr_expect_not(definition_leaves_name(&own, "flock/1000-x", 100));
+    cr_expect_not(definition_leaves_name(&own, "flock/1000-x", 10001));
+    cr_expect_not(definition_leaves_name(&own, "flock/01000-x", 1000));
+    cr_expect_not(definition_leaves_name(&own, "flock/1000", 1000));
+    cr_expect_not(definition_leaves_name(&own, "flock/x", 0));
+    cr_expect_not(definition_leaves_name(&own, "1000-x/flock", 1000));
+    cr_expect(definition_leaves_name(&own, "flock/4294967295-x", UINT32_MAX));
+    cr_expect(definition_leaves_name(&anybody_s, "flock/x", 1000));
+}
