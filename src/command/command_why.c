@@ -10,6 +10,7 @@
 #include "conn/conn.h"
 #include "core/units.h"
 #include "database/fleet_sessions.h"
+#include "job/job.h"
 #include "job/process.h"
 #include "journal/proof.h"
 #include "record/lease_log.h"
@@ -80,6 +81,7 @@ static struct scene begin_scene(struct conn *conn, struct asker *asker)
     nanoseconds now = clock_now();
     asker_init(asker, conn->fd, conn->client.uid, &server->admins);
     asker->viewer.is_unread = conn_grant_is_unread;
+    asker->viewer.file_lock_holder = job_file_lock_holder;
     asker_names_users(asker, &server->user_names, now);
     return (struct scene){.core = server->core,
         .viewer = &asker->viewer,

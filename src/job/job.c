@@ -51,6 +51,12 @@ static bool is_lent(const struct lease *lease)
     return lease->uid != 0 && lease->uid != geteuid();
 }
 
+int32_t job_file_lock_holder(const struct lease *lease)
+{
+    bool has_job = lease->binding == BOUND_PROCESS && !lease_is_programs(lease);
+    return has_job ? process_file_lock_holder(lease->process.pid) : 0;
+}
+
 /* The signal for processes that the lease's user may not signal: none that the user has chosen, and
  * none at all if the user stops the job. */
 static int signal_to_others(const struct lease *lease, int signal)

@@ -13,7 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { TEXT_SIZE = 2048, STAT_SIZE = 1024, CGROUPS_SIZE = 4096, ARGS_SIZE = 1024 };
+enum { TEXT_SIZE = 2048, STAT_SIZE = 1024, CGROUPS_SIZE = 4096, ARGS_SIZE = 1024,
+    LOCKS_SIZE = 256 * 1024 };
 
 /* ---- files ---- */
 
@@ -101,6 +102,14 @@ bool process_look(pid_t pid, struct process_stat *stat, struct process_status *s
     bool is_good = read_stat(folder, "stat", stat) && read_status(folder, "status", status);
     close_quietly(folder);
     return is_good;
+}
+
+/* One among more locks than fit is not found. */
+pid_t process_file_lock_holder(pid_t pid)
+{
+    static char locks[LOCKS_SIZE];
+    ssize_t n = read_short(AT_FDCWD, "/proc/locks", locks, sizeof locks);
+    return n > 0 ? process_locks_find(locks, pid) : 0;
 }
 
 size_t process_and_ancestors(pid_t pid, pid_t pids[MAX_PARENTS])

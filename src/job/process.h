@@ -31,6 +31,10 @@ bool process_of_peer(int socket, pid_t pid, nanoseconds connected_by, struct pro
 /* What /proc says about it now; `status` may be NULL. False with errno. */
 bool process_look(pid_t pid, struct process_stat *stat, struct process_status *status);
 
+/* Whether it waits for the lock of a file, flock(2)'s: the process that has taken that, -1 if it is
+ * not known, or 0: it does not wait, or that cannot be seen. */
+pid_t process_file_lock_holder(pid_t pid);
+
 enum { MAX_PARENTS = 64 };
 /* The process and its ancestors, the nearest first, without process 1. Returns how many. */
 size_t process_and_ancestors(pid_t pid, pid_t pids[MAX_PARENTS]);

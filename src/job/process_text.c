@@ -171,3 +171,54 @@ const char *process_args_join(char *text, size_t length, bool is_cut)
     }
     return length > 0 ? text : NULL;
 }
+
+/* ---- locks ---- */
+
+/* A line is "NUMBER: FLOCK ADVISORY WRITE PID FILE START END"; one who waits for that lock follows,
+ * with the same NUMBER and "->" before the kind. */
+struct lock_line {
+    const char *number;
+    size_t number_length;
+    bool waits, is_of_file;
+    int32_t pid; /* 0: not known here */
+};
+
+/* Moves *atp behind the next word of the line, whose length it returns; 0: there is none. */
+static size_t next_word(const char **atp, const char **wordp)
+{
+    *wordp = *atp + strspn(*atp, " ");
+    size_t n = strcspn(*wordp, " \n");
+    *atp = *wordp + n;
+    return n;
+}
+
+static void read_lock_line(const char *at, struct lock_line *out)
+{
+    const char *word;
+    uint64_t pid;
+    out->number_length = next_word(&at, &out->number);
+    size_t n = next_word(&at, &word);
+    out->waits = n == 2 && strncmp(word, "->", 2) == 0;
+    n = out->waits ? next_word(&at, &word) : n;
+    out->is_of_file = n == 5 && strncmp(word, "FLOCK", 5) == 0;
+    next_word(&at, &word);
+    next_word(&at, &word);
+    out->pid =
+        next_word(&at, &word) > 0 && take_number(word, INT32_MAX, &pid) ? (int32_t)pid : 0;
+}
+
+int32_t process_locks_find(const char *text, int32_t pid)
+{
+    struct lock_line holder = {.number = ""}, line;
+    for (const char *at = text; *at; at = strchrnul(at, '\n'), at += *at == '\n') {
+        read_lock_line(at, &line);
+        if (!line.waits) {
+            holder = line;
+        } else if (line.is_of_file && line.pid == pid) {
+            bool is_his = holder.number_length == line.number_length && holder.pid > 0 &&
+                strncmp(holder.number, line.number, line.number_length) == 0;
+            return is_his ? holder.pid : -1;
+        }
+    }
+    return 0;
+}

@@ -1,5 +1,5 @@
-/* process_text.h - parses files of /proc/PID: stat, status, cgroup, cmdline. Pure: process.c reads
- * them. */
+/* process_text.h - parses files of /proc/PID: stat, status, cgroup, cmdline; and /proc/locks. Pure:
+ * process.c reads them. */
 #pragma once
 
 #include <stdbool.h>
@@ -34,3 +34,7 @@ const char *process_cgroup_find(char *text);
  * for one more byte. `is_cut`: there are more bytes than these, which are at least 3 and get "..."
  * for their end. NULL if there are no arguments. */
 const char *process_args_join(char *text, size_t length, bool is_cut);
+
+/* In the text of /proc/locks: who has the lock of the file for which the process waits in flock(2);
+ * -1 if the text does not have it, 0 if the process does not wait so. */
+int32_t process_locks_find(const char *text, int32_t pid);

@@ -181,7 +181,7 @@ static void end_lease(struct text *out, struct explained *lease)
 }
 
 /* That the client of a waiting lease is stopped or not connected, or that of a held one has not
- * read the grant: that is known of a lease of this host alone. */
+ * read the grant, or its job waits for a file: that is known of a lease of this host alone. */
 static void say_client(struct explained *lease)
 {
     struct reasons *reasons = &lease->story.reasons;
@@ -195,6 +195,8 @@ static void say_client(struct explained *lease)
         viewer_sees_not_started(lease->story.scene->viewer, own, lease->story.scene->now)) {
         reasons_say(reasons,
             "its job has not started: its client, perhaps stopped, has not read the grant");
+    } else if (own) {
+        reasons_say_file_lock(reasons, lease->story.scene->viewer, own);
     }
 }
 

@@ -147,7 +147,9 @@ static void add_holders(
         nanoseconds left = lease_row_hold_left(lease, subject->described.now);
         if (n < MAX_REASONS_HOLDERS) {
             reasons_holder(reasons, &subject->described, &lease->line, lease->units, left);
-            n++;
+            if (n++ == 0 && lease->own) { /* more would cost too much */
+                reasons_say_file_lock(reasons, subject->scene->viewer, lease->own);
+            }
         }
         if (!forecast->is_cut) {
             forecast_add_holder(

@@ -18,6 +18,9 @@ struct viewer {
     int32_t (*pid_of)(const struct lease *lease);
     /* Whether a held lease's client has not read the grant. The function may be NULL: not known. */
     bool (*is_unread)(const struct lease *lease);
+    /* Whether its process waits for the lock of a file (flock(2)): the process that has taken it,
+     * -1 if that is not known, or 0: it does not wait. The function may be NULL: not known. */
+    int32_t (*file_lock_holder)(const struct lease *lease);
     /* What the name service calls that user; NULL: not known. The function may be NULL. */
     const char *(*user_of)(void *context, uint32_t uid);
 };

@@ -179,3 +179,37 @@ Test(process_text, arguments_that_are_cut_end_in_dots)
     cr_expect_str_eq(process_args_join(first, sizeof first - 1, true), "echo x...");
     cr_expect_str_eq(process_args_join(empty, sizeof empty - 1, true), "a ...");
 }
+
+/* ---- locks ---- */
+
+#define LOCK(number, arrow, kind, pid)                                                             \
+    number ": " arrow kind "  ADVISORY  WRITE " pid " fe:00:9 0 EOF\n"
+
+static const struct {
+    const char *text;
+    int32_t pid, holder;
+} locks[] = {
+    {"", 7, 0},
+    {LOCK("1", "", "FLOCK", "5"), 5, 0},
+    {LOCK("1", "", "FLOCK", "5") LOCK("1", "-> ", "FLOCK", "7"), 7, 5},
+    {LOCK("1", "", "FLOCK", "5") LOCK("1", "-> ", "FLOCK", "7"), 5, 0},
+    {LOCK("1", "", "FLOCK", "5") LOCK("1", "-> ", "FLOCK", "71"), 7, 0},
+    {LOCK("1", "", "FLOCK", "5") LOCK("1", "-> ", "FLOCK", "8") LOCK("1", "-> ", "FLOCK", "7"), 7,
+        5},
+    {LOCK("1", "", "FLOCK", "5") LOCK("1", "  -> ", "FLOCK", "7"), 7, 5},
+    {LOCK("1", "", "POSIX", "5") LOCK("1", "-> ", "POSIX", "7"), 7, 0},
+    {LOCK("1", "", "FLOCK", "5") LOCK("2", "-> ", "FLOCK", "7"), 7, -1},
+    {LOCK("1", "", "FLOCK", "5") LOCK("11", "-> ", "FLOCK", "7"), 7, -1},
+    {LOCK("1", "", "FLOCK", "-1") LOCK("1", "-> ", "FLOCK", "7"), 7, -1},
+    {LOCK("1", "-> ", "FLOCK", "7"), 7, -1},
+    {LOCK("1", "", "FLOCK", "5") "1: -> FLOCK  ADVISORY", 7, 0},
+    {"\n\n->\n: -> FLOCK\n", 7, 0},
+};
+
+Test(process_text, who_has_the_lock_of_a_file)
+{
+    for (size_t i = 0; i < sizeof locks / sizeof locks[0]; i++) {
+        cr_expect_eq(
+            process_locks_find(locks[i].text, locks[i].pid), locks[i].holder, "%s", locks[i].text);
+    }
+}
