@@ -27,7 +27,7 @@ const char *option_set_duration(void *member, char *argument)
 
 /* ---- reading ---- */
 
-/* The option of this word, or the only one that begins so; or NULL. */
+/* The option of this word, or the only one that begins so, whatever its names; or NULL. */
 static const struct option_row *find_word(
     const struct option_reader *reader, const char *word, size_t n)
 {
@@ -38,8 +38,10 @@ static const struct option_row *find_word(
             if (row->word[n] == '\0') {
                 return row;
             }
+            bool is_same = found && row->set && row->set == found->set &&
+                row->offset == found->offset;
+            n_found += !is_same;
             found = row;
-            n_found++;
         }
     }
     return n_found == 1 ? found : NULL;
