@@ -135,8 +135,9 @@ bool acquire_loop_fill(const struct acquire_loop *acquire_loop, const struct opt
     const struct grant *grant = &acquire_loop->acquisition.grant;
     endpoint_absolute(&acquire_loop->endpoint, socket_path);
     nanoseconds waited = clock_now() - acquire_loop->acquisition.started_at;
-    if (!environment_fill(environment, grant, options, socket_path) ||
-        !environment_fill_waited(environment, waited)) {
+    bool is_told = !options->file_lock;
+    if (is_told && (!environment_fill(environment, grant, options, socket_path) ||
+                       !environment_fill_waited(environment, waited))) {
         message("the lease does not fit into the environment");
         return false;
     }

@@ -41,8 +41,8 @@ struct acquire_loop_ready {
 /* Waits for one of them, or until `at`. */
 struct acquire_loop_ready acquire_loop_poll(struct acquire_loop *acquire_loop, nanoseconds at);
 
-/* What the job learns of the grant; with -v says what was granted. False after a message: it is too
- * much. */
+/* What the job learns of the grant: nothing, if it takes the lock of a file. With -v says what was
+ * granted. False after a message: it is too much. */
 bool acquire_loop_fill(const struct acquire_loop *acquire_loop, const struct options *options,
     struct environment *environment);
 

@@ -218,7 +218,9 @@ enum acquisition_result acquisition_is_down(struct acquisition *acquisition, nan
         cancel(acquisition); /* if it is granted at this very moment, the job would hold it
                                 without knowing */
         connection_close(acquisition->connection);
-        message("%s; running without a lease", acquisition->outage.why);
+        message("%s; %s", acquisition->outage.why,
+            acquisition->options->file_lock ? "taking the file's own lock alone"
+                                            : "running without a lease");
         return ACQUISITION_UNLEASED;
     }
     message("%s", acquisition->outage.why);
@@ -243,6 +245,10 @@ static enum acquisition_result is_lost(struct acquisition *acquisition, nanoseco
         backoff_reset(&acquisition->backoff);
     }
     outage_set(&acquisition->outage, false, "berthd closed the connection");
+    if (acquisition->was_queued && acquisition->options->file_lock) {
+        acquisition->was_queued = false; /* the place is not worth waiting for ever for berthd */
+        acquisition->down_at = now + acquisition->options->down_after;
+    }
     return acquisition_is_absent(acquisition, now);
 }
 
@@ -399,6 +405,9 @@ static enum acquisition_result take_time(struct acquisition *acquisition, nanose
 enum acquisition_result acquisition_step(
     struct acquisition *acquisition, bool readable, nanoseconds now)
 {
+    if (acquisition->options->n_wanted == 0) {
+        return ACQUISITION_UNLEASED; /* a file's own lock is all that is wanted */
+    }
     if (readable) {
         bool is_open = connection_read(acquisition->connection);
         enum acquisition_result result = acquisition_take_lines(acquisition, now);

@@ -42,7 +42,7 @@ enum acquisition_state {
 enum acquisition_result {
     ACQUISITION_GOES_ON,
     ACQUISITION_GRANTED, /* acquisition.grant */
-    ACQUISITION_UNLEASED, /* berthd is down, and the job is to run without a lease */
+    ACQUISITION_UNLEASED, /* the job is to run without a lease: berthd is down, for one */
     ACQUISITION_REFUSED, /* acquisition.status is the exit status; a message was written */
 };
 

@@ -79,6 +79,15 @@ static enum acquisition_result take_explanation(
 
 /* ---- the answer ---- */
 
+/* Where berthd has no lease to give, the lock of a file will do, which excludes all others; but not
+ * where it has said that the lock is taken, or that it grants none. */
+static bool is_file_enough(const struct acquisition *acquisition, enum code code)
+{
+    bool is_bound = code == CODE_QUOTA || code == CODE_QUEUE_FULL || code == CODE_GRACE;
+    return acquisition->options->file_lock &&
+        (is_bound || code_table[code].exit_status != STATUS_NOT_ACQUIRED);
+}
+
 static enum acquisition_result is_denied(
     struct acquisition *acquisition, struct answer *answer, nanoseconds now)
 {
@@ -95,7 +104,9 @@ static enum acquisition_result is_denied(
         append_count_meant(reason, sizeof reason, acquisition->options);
     }
 
-    if (status == STATUS_DOWN && answer->code != CODE_NONE) {
+    bool is_down = status == STATUS_DOWN && answer->code != CODE_NONE;
+    if (is_down || is_file_enough(acquisition, answer->code)) {
+        acquisition->was_queued &= !acquisition->options->file_lock;
         outage_set(&acquisition->outage, answer->code == CODE_DOWN, reason);
         return acquisition_is_down(acquisition, now);
     }

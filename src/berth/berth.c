@@ -17,6 +17,7 @@ struct grammar {
     const char *usage;
     const char *summary;
     bool needs_dashes; /* before a command */
+    bool is_command_after_word; /* options end with the first word */
     /* Takes the positional arguments; `dashes` is the index in `words` of what follows "--", or n
      * if there is no "--". False after a message. */
     bool (*take_words)(struct options *options, char **words, int n, int dashes);
@@ -220,6 +221,21 @@ static const struct grammar grammar_renew = {
         "77 not permitted, 78 unknown, or a ttl for a lease that has none.\n",
 };
 
+static const struct grammar grammar_flock = {
+    .in = IN_FLOCK,
+    .usage = "berth flock [OPTION]... FILE COMMAND [ARG]... | FILE -c LINE",
+    .summary = "Runs COMMAND, or a LINE for the shell, while it has the lock of FILE, as flock(1) "
+               "does,\nand a lease that berthctl shows. FILE is made if it is missing.",
+    .is_command_after_word = true,
+    .take_words = flock_take_words,
+    .more_help =
+        "Without berthd, or without flock/* in its file, the lock of FILE alone is taken.\n"
+        "\n"
+        "The exit status is COMMAND's own, or 1 not got, 64 usage, 65 FILE has no locks, 66 FILE\n"
+        "cannot be opened, 69 cannot execute, 71 no memory or descriptors, 73 FILE cannot be made,\n"
+        "124 stopped because the lease was gone.\n",
+};
+
 /* ---- a command line ---- */
 
 enum { HELP_COLUMN = 34 };
@@ -301,6 +317,7 @@ static bool options_parse(
         }
         argv[1 + n++] = word;
         dashes += !reader.has_dashes;
+        reader.has_dashes |= grammar->is_command_after_word;
     }
     if (options->help) {
         return true;
@@ -335,6 +352,7 @@ static const struct command {
     {"acquire", &grammar_acquire, command_acquire},
     {"renew", &grammar_renew, command_renew},
     {"release", &grammar_release, command_release},
+    {"flock", &grammar_flock, command_flock},
 };
 
 enum { N_COMMANDS_HERE = sizeof commands / sizeof commands[0] };

@@ -102,24 +102,42 @@ int child_execute(char **argv)
     return say_not_executed(argv, errno);
 }
 
-static _Noreturn void child_main(int go, char **argv, const struct signals *signals)
+/* Of a wrapper that is killed meanwhile the job does not begin. */
+static int take_lock(const struct file_lock *file_lock, pid_t wrapper)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    int status = getppid() == wrapper ? file_lock_take(file_lock) : STATUS_CANNOT_EXECUTE;
+    prctl(PR_SET_PDEATHSIG, 0);
+    return status;
+}
+
+static _Noreturn void child_main(
+    const struct child *child, int go, char **argv, const struct signals *signals, pid_t wrapper)
 {
     static struct environment environment;
+    int status = 0;
     setpgid(0, 0);
     signals_restore(signals);
-    /* On the stack, of which the kernel lets arguments and environment have a quarter. The first
-     * malloc() of a process costs three system calls and ten page faults. */
-    environment_prepare(alloca(environment_size()));
+    if (!child->file_lock) {
+        /* On the stack, of which the kernel lets arguments and environment have a quarter. The
+         * first malloc() of a process costs three system calls and ten page faults. */
+        environment_prepare(alloca(environment_size()));
+    }
     if (!read_environment(go, &environment)) {
         _exit(0); /* berth has gone, or does not need us */
     }
-    environment_enter(&environment);
-    _exit(child_execute(argv));
+    if (child->file_lock) {
+        status = take_lock(child->file_lock, wrapper);
+    } else {
+        environment_enter(&environment);
+    }
+    _exit(status != 0 ? status : child_execute(argv));
 }
 
 bool child_fork(struct child *child, char **argv, const struct signals *signals)
 {
     int ends[2];
+    pid_t wrapper = child->file_lock ? getpid() : 0;
     if (pipe2(ends, O_CLOEXEC) != 0) {
         return false;
     }
@@ -128,7 +146,7 @@ bool child_fork(struct child *child, char **argv, const struct signals *signals)
     pid_t pid = _Fork();
     if (pid == 0) {
         close(ends[1]); /* otherwise the child would never see the end of the pipe */
-        child_main(ends[0], argv, signals);
+        child_main(child, ends[0], argv, signals, wrapper);
     }
     int saved_errno = errno;
     close(ends[0]);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "berth/environment.h"
+#include "berth/file_lock.h"
 #include "berth/signals.h"
 #include "berth/tree.h"
 
@@ -13,6 +14,8 @@ struct child {
     pid_t pid; /* also its process group; 0: none */
     bool is_reaped; /* only others are left then, if any */
     struct tree *tree; /* NULL without --tree */
+    const struct file_lock *file_lock; /* which the child takes before it becomes the job, whose
+                                          environment then stays as it is; NULL: none */
     bool is_alone; /* no descendants are left (--tree) */
     int go; /* writing lets it run, closing lets it exit; -1: it runs */
 };

@@ -4,6 +4,7 @@
 #include "base/words.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -20,6 +21,21 @@ static const char *set_no_wait(void *member, char *argument)
     (void)argument;
     *(nanoseconds *)member = 0;
     return NULL;
+}
+
+static const char *set_exclusive(void *member, char *argument)
+{
+    (void)argument;
+    *(bool *)member = false;
+    return NULL;
+}
+
+/* As flock(1) takes it: .5 is allowed. */
+static const char *set_seconds(void *member, char *argument)
+{
+    char text[64];
+    int length = snprintf(text, sizeof text, "%s%s", argument[0] == '.' ? "0" : "", argument);
+    return option_set_duration(member, length < (int)sizeof text ? text : argument);
 }
 
 static const char *set_conflict_status(void *member, char *argument)
@@ -136,11 +152,24 @@ const struct option_row option_rows[] = {
         "the lease lasts this long, unless renewed"},
     {0, IN_RENEW, "ttl", "DURATION", TO(set_ttl, ttl),
         "new ttl, counted from now (default: the previous ttl)"},
-    {'n', IN_BOTH, "nonblock", NULL, TO(set_no_wait, wait), "don't wait"},
+    {'s', IN_FLOCK, "shared", NULL, TO(option_set_true, shared), "a shared lock"},
+    {'x', IN_FLOCK, "exclusive", NULL, TO(set_exclusive, shared),
+        "an exclusive lock (the default)"},
+    {'e', IN_FLOCK, "exclusive", NULL, TO(set_exclusive, shared), "is -x"},
+    {'u', IN_FLOCK, "unlock", NULL, TO(option_set_true, unlock), "is refused: use flock(1)"},
+    {'n', IN_BOTH | IN_FLOCK, "nonblock", NULL, TO(set_no_wait, wait), "don't wait"},
+    {0, IN_FLOCK, "nb", NULL, TO(set_no_wait, wait), "is -n"},
     {'w', IN_BOTH, "timeout", "DURATION", TO(option_set_duration, wait),
         "wait at most this long; 0 is -n (default: for ever)"},
+    {'w', IN_FLOCK, "timeout", "SECONDS", TO(set_seconds, wait),
+        "wait at most this long; 0 is -n (default: for ever)"},
+    {0, IN_FLOCK, "wait", "SECONDS", TO(set_seconds, wait), "is -w"},
     {'E', IN_BOTH, "conflict-exit-code", "N", TO(set_conflict_status, conflict_status),
         "status for \"not acquired\" (75)"},
+    {'E', IN_FLOCK, "conflict-exit-code", "N", TO(set_conflict_status, conflict_status),
+        "status for \"not got\" (1)"},
+    {'o', IN_FLOCK, "close", NULL, TO(option_set_true, close),
+        "COMMAND does not have FILE open"},
     {'p', IN_BOTH, "priority", "N", TO(set_priority, priority), "higher values go first (0)"},
     {0, IN_BOTH, "holder", "ID", TO(set_holder, holder),
         "identity; it can hold each resource only once"},
@@ -165,6 +194,8 @@ const struct option_row option_rows[] = {
         "put the items (of the only pool) or slots into VAR"},
     {'F', IN_RUN, "no-fork", NULL, TO(option_set_true, no_fork),
         "replace berth with COMMAND; only berthd watches and stops it"},
+    {'F', IN_FLOCK, "no-fork", NULL, TO(option_set_true, no_fork),
+        "replace berth with COMMAND"},
     {0, IN_RUN, "tree", NULL, TO(option_set_true, tree),
         "keep the lease until all descendants of COMMAND are gone"},
     {0, IN_ACQUIRE, "json", NULL, TO(option_set_true, json), "print JSON, not variables"},
@@ -173,6 +204,8 @@ const struct option_row option_rows[] = {
     {'q', IN_BOTH, "quiet", NULL, TO(option_set_true, quiet),
         "do not report waiting, or that units are busy"},
     {'v', IN_BOTH, "verbose", NULL, TO(option_set_true, verbose), "print what was granted"},
+    {'v', IN_FLOCK, "verbose", NULL, TO(option_set_true, verbose),
+        "report waiting, what was granted, or why it was not"},
     {'v', IN_RENEW, "verbose", NULL, TO(option_set_true, verbose), "print how long is left"},
     {'h', IN_ALL, "help", NULL, TO(option_set_true, help), "this text"},
     {0},

@@ -19,6 +19,8 @@ enum if_down {
     IF_DOWN_RUN, /* without a lease */
 };
 
+struct file_lock;
+
 struct wanted {
     const char *name; /* not NUL-terminated: ":COUNT" may follow */
     int name_length;
@@ -47,6 +49,10 @@ struct options {
     bool no_fork, tree, json;
     bool quiet, verbose;
     bool help;
+
+    const char *file; /* flock */
+    bool shared, close, unlock; /* flock */
+    const struct file_lock *file_lock; /* that the job takes first; NULL: none */
 };
 
 /* ---- the table ---- */
@@ -57,7 +63,8 @@ enum {
     IN_ACQUIRE = 2,
     IN_RELEASE = 4,
     IN_RENEW = 8,
-    IN_ALL = 15,
+    IN_FLOCK = 16,
+    IN_ALL = 31,
 };
 
 extern const struct option_row option_rows[]; /* .in has the subcommands that take it */
@@ -65,9 +72,13 @@ extern const struct option_row option_rows[]; /* .in has the subcommands that ta
 /* "TERM", "SIGTERM" or "15"; 0 if it is no signal. */
 int signal_parse(const char *word);
 
+/* `words` are FILE and COMMAND. False after a message. */
+bool flock_take_words(struct options *options, char **words, int n, int dashes);
+
 /* ---- the subcommands that take options; each returns the exit status ---- */
 
 int command_run(const struct options *options);
 int command_acquire(const struct options *options);
 int command_renew(const struct options *options);
 int command_release(const struct options *options);
+int command_flock(const struct options *options);

@@ -186,6 +186,9 @@ static void run_job(struct run *run, const struct environment *environment)
     while (!run->is_over) {
         run_turn(run);
     }
+    if (run->options->file_lock) {
+        close(run->options->file_lock->fd); /* the next one, with the lease, does not wait for it */
+    }
     held_lease_release(&run->held_lease, &run->job_end);
 }
 
@@ -219,6 +222,7 @@ static bool run_init(struct run *run, const struct options *options)
     nanoseconds now = clock_now();
     run->options = options;
     run->child.go = -1;
+    run->child.file_lock = options->file_lock;
     if (!acquire_loop_init(&run->acquire_loop, options)) {
         run->status = run->acquire_loop.status;
         return false;
@@ -277,16 +281,21 @@ static int execute_in_place(
     struct acquire_loop *acquire_loop, const struct options *options, bool is_leased)
 {
     static struct environment environment; /* large; without a lease, empty */
-    if (is_leased && acquire_loop->acquisition.grant.is_bound_to_connection) {
+    bool would_end = is_leased && acquire_loop->acquisition.grant.is_bound_to_connection;
+    if (would_end && !options->file_lock) {
         message("berthd cannot see this process, so the lease would end at once: do not use -F");
         return STATUS_DOWN;
     }
     if (is_leased && !acquire_loop_fill(acquire_loop, options, &environment)) {
         return STATUS_CANNOT_EXECUTE;
     }
+    signals_restore(&acquire_loop->signals);
+    if (options->file_lock) {
+        int status = file_lock_take(options->file_lock);
+        return status != 0 ? status : child_execute(options->command);
+    }
     environment_prepare(alloca(environment_size()));
     environment_enter(&environment);
-    signals_restore(&acquire_loop->signals);
     return child_execute(options->command);
 }
 
