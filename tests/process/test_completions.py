@@ -42,12 +42,12 @@ def options(program, *words):
 
 def test_commands_and_options(shell, berth, berthctl, directory):
     commands = set(re.findall(r"^  berth (\w+)", berth("--help").stdout, re.M))
-    assert len(commands) == 5
+    assert len(commands) == 6
     assert shell.offers("berth ") == {*commands, "--help", "--version"}
     assert shell.offers("berth help re") == {"release", "renew"}
     for command in commands - {"help"}:
         assert shell.offers(f"berth {command} -") == options(berth, command)
-        assert shell.offers(f"berth {command} a --d") == {"--down-after"}
+        assert shell.offers(f"berth {command} {'' if command == 'flock' else 'a '}--d") == {"--down-after"}
     rows = dict(re.findall(r"^  ([a-z-]+) (.*)", berthctl("--help").stdout, re.M))
     assert {"status", "reload", "undrain"} < set(rows)
     assert shell.offers("berthctl ") == set(rows)
@@ -70,6 +70,9 @@ def test_commands_and_options(shell, berth, berthctl, directory):
         "berth run a -- chmo": {"chmod"},
         "berth run a --tree b -- ls so": {"some.conf"},
         "berth acquire a -- chmo": set(),
+        "berth flock so": {"some.conf"},
+        "berth flock -w 5 some.conf chmo": {"chmod"},
+        "berth flock -n some.conf ls so": {"some.conf"},
         "berthd -c so": {"some.conf"},
         "berthctl history --since ": {"today", "yesterday"},
         "berthctl stats --since y": {"yesterday"},

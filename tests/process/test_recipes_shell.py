@@ -207,6 +207,47 @@ def test_own(directory, has_login):
 RAN = "#!/bin/sh\necho ran\n"
 
 
+@pytest.fixture
+def installed(berthd, directory):
+    """With the configuration that the package installs."""
+    (directory / "conf.d").mkdir()
+    with shell_for(berthd((SOURCE / "conf/default.conf").read_text().split("[daemon]\n")[1])) as shell:
+        yield shell
+
+
+def reasons_of_flock(shell):
+    """The paths of the files that are locked under a lease."""
+    return [holder["reason"] for name, resource in status(shell.client).resources.items()
+            if name.startswith("flock/") for holder in resource["holders"]]
+
+
+@pytest.mark.parametrize("interpreter", [["sh"], ["bash", "-O", "expand_aliases"]])
+def test_flock(installed, interpreter):
+    """Its lines take the file's lock, and a lease."""
+    installed.program("report.sh")
+    (installed.path / "script").write_text(RECIPES["flock"])
+    script = installed.start(" ".join([*interpreter, "script"]))
+    for words in "report.sh", "report.sh again":
+        pid, command = installed.next_job()
+        assert command.rstrip().endswith(words)
+        assert reasons_of_flock(installed) == [f"{installed.path}/report.lock"]
+        if shutil.which("flock"):
+            assert installed.run("flock -n report.lock true")[0] == 1
+        installed.let_go(pid)
+    assert installed.end(script) == (0, "", "")
+
+
+def test_flock_program(installed):
+    installed.program("bin/flock", RECIPES["flock_program"])
+    installed.program("report.sh")
+    first = installed.start("flock report.lock ./report.sh")
+    pid, _ = installed.next_job()
+    assert reasons_of_flock(installed) == [f"{installed.path}/report.lock"]
+    assert installed.run("flock -n report.lock true") == (1, "", "")
+    installed.let_go(pid)
+    assert installed.end(first)[0] == 0
+
+
 def migrations():
     table = (SOURCE / DOCUMENT).read_text().partition("| theirs | Berth's |\n")[2].partition("\n\n")[0]
     rows = re.findall(r"^\| `(.*?)`.* \| `(.*?)`.* \|$", table, re.M)
