@@ -38,8 +38,8 @@ static const struct option_row *find_word(
             if (row->word[n] == '\0') {
                 return row;
             }
-            bool is_same = found && row->set && row->set == found->set &&
-                row->offset == found->offset;
+            bool is_same =
+                found && row->set && row->set == found->set && row->offset == found->offset;
             n_found += !is_same;
             found = row;
         }

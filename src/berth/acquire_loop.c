@@ -136,8 +136,9 @@ bool acquire_loop_fill(const struct acquire_loop *acquire_loop, const struct opt
     endpoint_absolute(&acquire_loop->endpoint, socket_path);
     nanoseconds waited = clock_now() - acquire_loop->acquisition.started_at;
     bool is_told = !options->file_lock;
-    if (is_told && (!environment_fill(environment, grant, options, socket_path) ||
-                       !environment_fill_waited(environment, waited))) {
+    if (is_told &&
+        (!environment_fill(environment, grant, options, socket_path) ||
+            !environment_fill_waited(environment, waited))) {
         message("the lease does not fit into the environment");
         return false;
     }

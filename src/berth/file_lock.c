@@ -20,8 +20,12 @@
 static int open_to_read(const char *path, int flags)
 {
     int fd = open(path, O_RDONLY | O_NOCTTY | O_CREAT | flags, 0666);
-    bool may_be_there = fd < 0 && (errno == EISDIR || errno == EACCES);
-    return may_be_there ? open(path, O_RDONLY | O_NOCTTY | flags) : fd;
+    int error = errno;
+    if (fd < 0 && (error == EISDIR || error == EACCES)) {
+        fd = open(path, O_RDONLY | O_NOCTTY | flags);
+        errno = fd < 0 && errno == ENOENT ? error : errno;
+    }
+    return fd;
 }
 
 /* NFS has the locks of fcntl(2) in place of these: an exclusive one needs a writer. */
@@ -130,7 +134,7 @@ int file_lock_take(const struct file_lock *lock)
     if (lock->is_verbose || !is_conflict) {
         message("%s: %s", lock->path, is_conflict ? "its lock is taken" : strerror(error));
     }
-    return is_conflict                               ? lock->conflict_status
+    return is_conflict                       ? lock->conflict_status
         : error == ENOLCK || error == ENOMEM ? EX_OSERR
-                                                     : EX_DATAERR;
+                                             : EX_DATAERR;
 }

@@ -1,5 +1,6 @@
 /* flock_command.c - `berth flock`: the command line of flock(1) for `berth run`, with a lease named
  * after the file and its user, and the file's own lock. */
+#include "base/utf8.h"
 #include "berth/child.h"
 #include "berth/file_lock.h"
 #include "berth/options.h"
@@ -68,7 +69,11 @@ static bool name_lease(struct options *options, const struct file_lock *lock)
     options->wanted[0] = (struct wanted){.name = name, .name_length = length, .count = 1};
     /* Shared locks would take one unit of many here, and exclusive ones all. */
     options->n_wanted = lock->is_shared ? 0 : 1;
-    options->reason = realpath(lock->path, path) ? path : lock->path;
+    if (!realpath(lock->path, path)) {
+        snprintf(path, sizeof path, "%s", lock->path);
+    }
+    path[utf8_cut(path, REASON_BYTES)] = '\0';
+    options->reason = path;
     return true;
 }
 

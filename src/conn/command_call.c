@@ -278,8 +278,7 @@ bool call_may_use(struct call *call, const struct definition *definition, const 
 {
     bool is_left = definition_leaves_name(definition, name, call->conn->client.uid) ||
         call_may(call, rights_daemon, NULL);
-    return answer_right(
-        call, is_left && call_may(call, rights_use, &definition->rights), name);
+    return answer_right(call, is_left && call_may(call, rights_use, &definition->rights), name);
 }
 
 bool call_may_administer(

@@ -13,8 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { TEXT_SIZE = 2048, STAT_SIZE = 1024, CGROUPS_SIZE = 4096, ARGS_SIZE = 1024,
-    LOCKS_SIZE = 256 * 1024 };
+enum { TEXT_SIZE = 2048, STAT_SIZE = 1024, CGROUPS_SIZE = 4096, ARGS_SIZE = 1024 };
+enum { LOCKS_SIZE = 256 * 1024 };
 
 /* ---- files ---- */
 

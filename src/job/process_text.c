@@ -203,8 +203,7 @@ static void read_lock_line(const char *at, struct lock_line *out)
     out->is_of_file = n == 5 && strncmp(word, "FLOCK", 5) == 0;
     next_word(&at, &word);
     next_word(&at, &word);
-    out->pid =
-        next_word(&at, &word) > 0 && take_number(word, INT32_MAX, &pid) ? (int32_t)pid : 0;
+    out->pid = next_word(&at, &word) > 0 && take_number(word, INT32_MAX, &pid) ? (int32_t)pid : 0;
 }
 
 int32_t process_locks_find(const char *text, int32_t pid)

@@ -437,8 +437,8 @@ void reasons_say_file_lock(
     bool is_known = lease->state == LEASE_HELD && viewer->file_lock_holder;
     int32_t holder = is_known ? viewer->file_lock_holder(lease) : 0;
     if (holder > 0) {
-        reasons_say(reasons, "its job waits for the file's lock, which process %d has taken",
-            (int)holder);
+        reasons_say(
+            reasons, "its job waits for the file's lock, which process %d has taken", (int)holder);
     } else if (holder < 0) {
         reasons_say(reasons, "its job waits for the file's lock");
     }

@@ -285,7 +285,7 @@ def test_between_users(berth, daemon, file, directory):
     """Only the file's own lock excludes: each user has a lease."""
     file.touch()
     file.chmod(0o444)
-    directory.chmod(0o777)
+    directory.chmod(0o1777)  # where fs.protected_regular may refuse O_CREAT
     process = holding(berth, file)
 
     def somebody():
@@ -293,6 +293,8 @@ def test_between_users(berth, daemon, file, directory):
         assert berth("flock", "-n", file, "true").returncode == 1
         assert berth("flock", "-w", "0.1", file, "true").returncode == 1
         assert berth("flock", "-n", directory / "new", "true").returncode == 0
+        done = berth("flock", "-n", "/usr/new", "true")
+        assert (done.returncode, done.stderr) == (66, "berth: cannot open /usr/new: Permission denied\n")
 
     must_end_well(in_child(somebody))
     let_go(process)
@@ -312,6 +314,18 @@ def test_files(berth, daemon, directory, file):
     process = holding(berth, "link", cwd=directory)
     assert berth("flock", "-n", file, "true").returncode == 1
     let_go(process)
+
+
+@pytest.mark.parametrize("name", [b"a b%\n", b"\xff\xc3", "ä€".encode(), b"x" * 250])
+def test_any_path(berth, client, directory, name):
+    """A path that is too long for a reason is cut."""
+    within = directory / "d".rjust(200, "d")
+    within.mkdir()
+    file = os.fsencode(within) + b"/" + name
+    process = holding(berth, file)
+    assert holder(client, file)
+    let_go(process)
+    assert process.stderr.read() == b""
 
 
 def test_a_reader_opens_it(berth, daemon, file):
