@@ -38,11 +38,11 @@ static char **shell_command(char **words)
 bool flock_take_words(struct options *options, char **words, int n, int dashes)
 {
     (void)dashes;
-    if (n < 2 || options->unlock) {
+    if (n < 2 || options->unlock_file) {
         message("FILE and COMMAND are required; for a file descriptor, and for -u, use flock(1)");
         return false;
     }
-    if (options->no_fork && options->close) {
+    if (options->no_fork && options->close_file) {
         message("--no-fork cannot be combined with --close");
         return false;
     }
@@ -89,8 +89,8 @@ int command_flock(const struct options *given)
     }
     lock = (struct file_lock){
         .path = options.file,
-        .is_shared = options.shared,
-        .is_closed = options.close,
+        .is_shared = options.share_file,
+        .is_closed = options.close_file,
         .is_verbose = options.verbose,
         .until = options.wait == NEVER ? NEVER : clock_now() + options.wait,
         .conflict_status = options.conflict_status,

@@ -50,9 +50,10 @@ struct options {
     bool quiet, verbose;
     bool help;
 
-    const char *file; /* flock */
-    bool shared, close, unlock; /* flock */
-    const struct file_lock *file_lock; /* that the job takes first; NULL: none */
+    /* flock: */
+    const char *file;
+    bool share_file, close_file, unlock_file;
+    const struct file_lock *file_lock; /* which the job takes first; NULL: none */
 };
 
 /* ---- the table ---- */
