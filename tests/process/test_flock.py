@@ -98,7 +98,8 @@ def test_the_reason_is_the_whole_path(berth, client, directory, file):
 def test_a_conflict(berth, daemon, file):
     process = holding(berth, file)
     for words, code in (["-n"], 1), (["--nb"], 1), (["--nonblock", "-E", "7"], 7), (["-w", "0"], 1), (
-            ["-w", ".05"], 1), (["--wait", "0.05", "--conflict-exit-code=0"], 0), (["--timeout=.05"], 1), (["-Fn"], 1):
+            ["-w", ".05"], 1), (["--wait", "0.05", "--conflict-exit-code=0"], 0), (["--timeout=.05"], 1), (["-Fn"], 1), (
+            ["--excl", "--nonbl"], 1), (["-e", "-n"], 1):
         done = berth("flock", *words, file, "echo", "ran")
         assert (done.returncode, done.stdout, done.stderr) == (code, "", ""), words
     done = berth("flock", "--verbose", "-n", file, "true")

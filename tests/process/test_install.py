@@ -44,7 +44,7 @@ def test_what_lands_where(make, directory):
     text = path.read_text()
     assert check(path) == ""
     sections = [line for line in text.splitlines() if line.startswith("[")]
-    assert sections == ["[daemon]", "[lock adhoc/*]"]
+    assert sections == ["[daemon]", "[lock adhoc/*]", "[lock flock/*]"]
     # What is commented out is right, too. (The group comes with berth-web.)
     path.write_text(text.replace("\n;", "\n").replace("= berth-view", "= root"))
     assert path.read_text().count("\n[") == len(sections) + text.count("\n;[") > 4
