@@ -103,19 +103,20 @@ int child_execute(char **argv)
 }
 
 /* Of a wrapper that is killed meanwhile the job does not begin. */
-static int take_lock(const struct file_lock *file_lock, pid_t wrapper)
+static void take_lock(const struct file_lock *file_lock, pid_t wrapper)
 {
+    int status = STATUS_CANNOT_EXECUTE;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    int status = getppid() == wrapper ? file_lock_take(file_lock) : STATUS_CANNOT_EXECUTE;
+    if (getppid() != wrapper || !file_lock_take(file_lock, &status)) {
+        _exit(status);
+    }
     prctl(PR_SET_PDEATHSIG, 0);
-    return status;
 }
 
 static _Noreturn void child_main(
     const struct child *child, int go, char **argv, const struct signals *signals, pid_t wrapper)
 {
     static struct environment environment;
-    int status = 0;
     setpgid(0, 0);
     signals_restore(signals);
     if (!child->file_lock) {
@@ -127,11 +128,11 @@ static _Noreturn void child_main(
         _exit(0); /* berth has gone, or does not need us */
     }
     if (child->file_lock) {
-        status = take_lock(child->file_lock, wrapper);
+        take_lock(child->file_lock, wrapper);
     } else {
         environment_enter(&environment);
     }
-    _exit(status != 0 ? status : child_execute(argv));
+    _exit(child_execute(argv));
 }
 
 bool child_fork(struct child *child, char **argv, const struct signals *signals)

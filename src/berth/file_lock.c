@@ -123,18 +123,19 @@ static bool file_lock_wait(const struct file_lock *lock)
     return lock->until == NEVER ? wait_for_ever(lock) : wait_until(lock);
 }
 
-int file_lock_take(const struct file_lock *lock)
+bool file_lock_take(const struct file_lock *lock, int *statusp)
 {
     bool is_got = take(lock, LOCK_NB) == 0 || (errno == EWOULDBLOCK && file_lock_wait(lock));
     if (is_got) {
-        return 0;
+        return true;
     }
     int error = errno;
     bool is_conflict = error == EWOULDBLOCK || error == EINTR;
     if (lock->is_verbose || !is_conflict) {
         message("%s: %s", lock->path, is_conflict ? "its lock is taken" : strerror(error));
     }
-    return is_conflict                       ? lock->conflict_status
+    *statusp = is_conflict                   ? lock->conflict_status
         : error == ENOLCK || error == ENOMEM ? EX_OSERR
                                              : EX_DATAERR;
+    return false;
 }

@@ -20,5 +20,5 @@ struct file_lock {
 int file_lock_open(struct file_lock *lock);
 
 /* In the process that becomes the job: waits for the lock, which the wrapper has then, too, as it
- * has the same file open. Returns 0, or the exit status. */
-int file_lock_take(const struct file_lock *lock);
+ * has the same file open. False: *statusp is the exit status. */
+bool file_lock_take(const struct file_lock *lock, int *statusp);

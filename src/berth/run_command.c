@@ -291,8 +291,9 @@ static int execute_in_place(
     }
     signals_restore(&acquire_loop->signals);
     if (options->file_lock) {
-        int status = file_lock_take(options->file_lock);
-        return status != 0 ? status : child_execute(options->command);
+        int status;
+        return file_lock_take(options->file_lock, &status) ? child_execute(options->command)
+                                                           : status;
     }
     environment_prepare(alloca(environment_size()));
     environment_enter(&environment);

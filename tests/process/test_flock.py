@@ -111,9 +111,9 @@ def test_a_conflict(berth, daemon, file):
 def test_those_who_use_flock(berth, client, file, fork):
     """They are excluded, and exclude; the lease waits for nobody."""
     with Taken(file):
-        for words in ["-n"], ["-w", ".05"]:
+        for words, code in (["-n"], 1), (["-w", ".05"], 1), (["-n", "-E", "0"], 0), (["-w", ".05", "-E", "0"], 0):
             done = berth("flock", *fork, *words, file, "echo", "ran")
-            assert (done.returncode, done.stdout, done.stderr) == (1, "", ""), words
+            assert (done.returncode, done.stdout, done.stderr) == (code, "", ""), words
         begun = time.monotonic()
         done = berth("flock", *fork, "--verbose", "-w", "0.3", "-E", "9", file, "true")
         assert done.returncode == 9 and done.stderr.endswith(f"berth: {file}: its lock is taken\n")
