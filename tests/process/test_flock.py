@@ -529,7 +529,10 @@ def test_a_busy_berthd(berth, file, directory):
 
 # ---- as util-linux tries it
 
-def test_as_flock_is_tried(berth, daemon, file):
+@pytest.mark.parametrize("is_there", [True, False])
+def test_as_flock_is_tried(berth, berthd, file, is_there):
+    if is_there:
+        berthd(CONFIG)
     begun = time.monotonic()
     first = berth.start("flock", "--shared", file, "sh", "-c", "echo Locking; sleep 1; echo Unlocking")
     assert read_line(first.stdout) == "Locking"
