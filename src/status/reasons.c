@@ -431,19 +431,6 @@ void reasons_other_holders(
     }
 }
 
-void reasons_say_file_lock(
-    struct reasons *reasons, const struct viewer *viewer, const struct lease *lease)
-{
-    bool is_known = lease->state == LEASE_HELD && viewer->file_lock_holder;
-    int32_t holder = is_known ? viewer->file_lock_holder(lease) : 0;
-    if (holder > 0) {
-        reasons_say(
-            reasons, "its job waits for the file's lock, which process %d has taken", (int)holder);
-    } else if (holder < 0) {
-        reasons_say(reasons, "its job waits for the file's lock");
-    }
-}
-
 void reasons_reserved(struct reasons *reasons, const struct reasons_resource *resource,
     const char *unit, const char *reason)
 {

@@ -74,9 +74,6 @@ void reasons_holder(struct reasons *reasons, const struct reasons_resource *reso
 /* Those who have not been named. */
 void reasons_other_holders(
     struct reasons *reasons, const struct reasons_resource *resource, uint64_t n);
-/* Nothing, unless its job waits for the lock of a file. */
-void reasons_say_file_lock(
-    struct reasons *reasons, const struct viewer *viewer, const struct lease *lease);
 void reasons_reserved(struct reasons *reasons, const struct reasons_resource *resource,
     const char *unit, const char *reason);
 

@@ -33,3 +33,7 @@ void resource_brief(
 struct request_row resource_reasons(struct reasons *reasons, const struct scene *scene,
     const char *name, const struct definition *definition, uint32_t wants,
     const struct waiting_lease *waiter, struct forecast *forecast);
+
+/* Adds that the job of a held lease waits for the lock of a file, if it does. */
+void reasons_say_file_lock(
+    struct reasons *reasons, const struct viewer *viewer, const struct lease *lease);
