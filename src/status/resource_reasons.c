@@ -137,19 +137,6 @@ static uint64_t limit_of(nanoseconds span)
     return span == NEVER ? UINT64_MAX : microseconds(span);
 }
 
-void reasons_say_file_lock(
-    struct reasons *reasons, const struct viewer *viewer, const struct lease *lease)
-{
-    bool is_known = lease->state == LEASE_HELD && viewer->file_lock_holder;
-    int32_t holder = is_known ? viewer->file_lock_holder(lease) : 0;
-    if (holder > 0) {
-        reasons_say(
-            reasons, "its job waits for the file's lock, which process %d has taken", (int)holder);
-    } else if (holder < 0) {
-        reasons_say(reasons, "its job waits for the file's lock");
-    }
-}
-
 static void add_holders(
     struct reasons *reasons, struct subject *subject, struct forecast *forecast)
 {
@@ -371,4 +358,17 @@ struct request_row resource_reasons(struct reasons *reasons, const struct scene 
     request.name = name;
     resource_reasons_end(&subject);
     return request;
+}
+
+void reasons_say_file_lock(
+    struct reasons *reasons, const struct viewer *viewer, const struct lease *lease)
+{
+    bool is_known = lease->state == LEASE_HELD && viewer->file_lock_holder;
+    int32_t holder = is_known ? viewer->file_lock_holder(lease) : 0;
+    if (holder > 0) {
+        reasons_say(
+            reasons, "its job waits for the file's lock, which process %d has taken", (int)holder);
+    } else if (holder < 0) {
+        reasons_say(reasons, "its job waits for the file's lock");
+    }
 }
