@@ -41,7 +41,7 @@ local function release_of_identity()
     elseif n_taken(NAME) > 0 then
         return refused('not-holder')
     end
-    return finish('ok', '', 'free') -- already
+    return finish('ok') -- it is free already
 end
 
 -- ---- changes to a definition ----
