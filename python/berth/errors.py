@@ -39,7 +39,7 @@ class Forked(BerthError, RuntimeError):
     """A client, or a lease, of the parent is used in a child."""
 
 
-_NOT_FREE = """would-wait paused closed draining held ancestor queue-full quota in-use older grace not-new
+_NOT_FREE = """would-wait paused closed draining held ancestor circle queue-full quota in-use older grace not-new
     cancelled"""
 _CLASSES: dict[str, type[BerthError]] = {
     **dict.fromkeys(_NOT_FREE.split(), NotFree),

@@ -242,6 +242,10 @@ static void take_back(struct call *call, struct lease *lease, take_operation *op
         return;
     }
     ledger_commit(&call->server->ledger);
+    if (outcome == OUTCOME_CIRCLE) {
+        call_refuse(call, CODE_CIRCLE, NULL);
+        return;
+    }
     if (was_waiting && outcome == OUTCOME_OK && lease->is_unwritten) {
         end_lease(call, lease, OUTCOME_NO_SPACE);
         call_refuse(call, CODE_NO_SPACE, NULL);

@@ -1,4 +1,5 @@
 /* acquire.c - from a request to a granted or waiting lease, or to the reason for a refusal. */
+#include "core/circle.h"
 #include "core/internal.h"
 #include "core/queue.h"
 #include "core/ranges.h"
@@ -97,58 +98,9 @@ bool outcome_has_lease(enum outcome outcome)
     return outcome == OUTCOME_OK || outcome == OUTCOME_WAITING || outcome == OUTCOME_PENDING;
 }
 
-/* Units of a resource that the requester's ancestors hold: they come back only after the requester
- * has ended. */
-struct ancestral {
-    uint32_t units;
-    uint32_t of_same_user; /* the part that counts in the requester's quota */
-};
-
-static struct ancestral held_by_ancestors(struct core *core, const struct claim *claim)
-{
-    struct ancestral held = {0};
-    uint64_t id = claim->lease->attributes.parent;
-    for (int i = 0; id != 0 && i < MAX_ANCESTORS; i++) {
-        const struct lease *ancestor = core_find_lease(core, id);
-        if (!ancestor || ancestor->state != LEASE_HELD) {
-            break;
-        }
-        for (size_t k = 0; k < ancestor->n_claims; k++) {
-            if (ancestor->claims[k].resource == claim->resource) {
-                held.units += ancestor->claims[k].count;
-                held.of_same_user +=
-                    ancestor->uid == claim->lease->uid ? ancestor->claims[k].count : 0;
-            }
-        }
-        id = ancestor->attributes.parent;
-    }
-    return held;
-}
-
 uint32_t core_fleet_ancestral(struct core *core, const struct lease *lease, size_t i)
 {
-    return held_by_ancestors(core, &lease->claims[i]).units;
-}
-
-static bool leaves_room(uint32_t max, uint32_t taken, uint32_t count)
-{
-    return taken == 0 || (taken <= max && count <= max - taken);
-}
-
-static bool blocked_by_ancestors(struct core *core, const struct lease *lease,
-    const struct acquire_request *ask, const char **at_faultp)
-{
-    for (size_t i = 0; lease->attributes.parent != 0 && i < lease->n_claims; i++) {
-        const struct claim *claim = &lease->claims[i];
-        struct ancestral held = held_by_ancestors(core, claim);
-        if (!leaves_room(resource_max(claim->resource), held.units, claim->count) ||
-            !leaves_room(
-                claim->resource->definition->max_units_per_user, held.of_same_user, claim->count)) {
-            *at_faultp = ask->wants[i].name;
-            return true;
-        }
-    }
-    return false;
+    return circle_units_above(core, &lease->claims[i]);
 }
 
 /* Why a request that does not want to wait is refused. */
@@ -185,7 +137,9 @@ enum outcome acquire_wait(struct core *core, struct lease *lease, const struct a
     if (lease->database != 0) {
         return fleet_begin(core, lease, ask->wait == 0, effects);
     }
-    if (blocked_by_ancestors(core, lease, ask, at_faultp)) {
+    const struct claim *ancestral = circle_of_one(core, lease);
+    if (ancestral) {
+        *at_faultp = ask->wants[ancestral - lease->claims].name;
         return OUTCOME_ANCESTOR;
     }
     if (ask->wait == 0) {
@@ -212,18 +166,34 @@ enum outcome acquire_settle(struct core *core, const struct lease *lease, enum o
     if (!was_waiting || lease->state == LEASE_WAITING) {
         return outcome;
     }
-    assert(lease->state == LEASE_HELD); /* settling ends no lease */
-    effects_withdraw(effects, before, EFFECT_GRANTED, lease);
-    return OUTCOME_OK;
+    bool is_held = lease->state == LEASE_HELD;
+    assert(is_held || lease->ended_why == OUTCOME_CIRCLE); /* settling ends no other */
+    effects_withdraw(effects, before, is_held ? EFFECT_GRANTED : EFFECT_DENIED, lease);
+    return is_held ? OUTCOME_OK : OUTCOME_CIRCLE;
 }
 
-void acquire_count_wait(struct lease *lease)
+static void count_wait(struct lease *lease)
 {
-    if (lease && lease->state == LEASE_WAITING) {
+    if (lease->state == LEASE_WAITING) {
         lease->has_waited = lease->database == 0; /* else the database says so */
         tally_wait(lease);
     }
 }
+
+enum outcome acquire_finish(struct core *core, const struct acquire_request *ask,
+    enum outcome outcome, nanoseconds now, struct effects *effects, struct lease **leasep,
+    const char **at_faultp)
+{
+    outcome = acquire_settle(core, *leasep, outcome, now, effects);
+    if (outcome == OUTCOME_CIRCLE) {
+        *leasep = NULL;
+        *at_faultp = ask->wants[core->circle.claim].name;
+    } else if (*leasep) {
+        count_wait(*leasep);
+    }
+    return outcome;
+}
+
 
 static enum outcome enter_and_try(struct core *core, struct lease *lease,
     const struct acquire_request *ask, nanoseconds now, struct effects *effects,
@@ -270,7 +240,5 @@ enum outcome core_acquire(struct core *core, struct client *client,
     *leasep = NULL;
     *at_faultp = NULL;
     enum outcome outcome = acquire(core, client, ask, now, effects, leasep, at_faultp);
-    outcome = acquire_settle(core, *leasep, outcome, now, effects);
-    acquire_count_wait(*leasep);
-    return outcome;
+    return acquire_finish(core, ask, outcome, now, effects, leasep, at_faultp);
 }

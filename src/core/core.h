@@ -80,6 +80,22 @@ enum outcome core_acquire(struct core *core, struct client *client,
     const struct acquire_request *ask, nanoseconds now, struct effects *effects,
     struct lease **leasep, const char **at_faultp);
 
+/* Why a request was denied with OUTCOME_CIRCLE: what it waits for is held by a lease whose own
+ * nested request waits for the next, and so on; the last is held by the first one's ancestor. */
+enum { MAX_CIRCLE_STEPS = 8 };
+struct circle_step {
+    char *resource; /* owned */
+    uint64_t ahead; /* the request that stands before it there, and waits for the holder; 0: none */
+    uint64_t holder;
+};
+struct circle {
+    size_t claim; /* which of its resources the first one waits for */
+    size_t n_steps; /* 0: they are too many, or not known */
+    struct circle_step steps[MAX_CIRCLE_STEPS];
+};
+/* Of the request that was denied so last. */
+const struct circle *core_last_circle(const struct core *core);
+
 /* A held lease is released, a waiting one leaves its queues. `by` is the client that asks: if the
  * lease belongs to another client, an effect tells that one (lost: released; denied: cancelled).
  */

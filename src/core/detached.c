@@ -2,6 +2,7 @@
  * they are bound to; *absent* ones are of an earlier berthd, and their clients are expected
  * back. */
 #include "base/memory.h"
+#include "core/circle.h"
 #include "core/internal.h"
 #include "core/queue.h"
 
@@ -176,6 +177,7 @@ enum outcome core_reclaim(struct core *core, struct client *client, struct lease
     if (lease->state == LEASE_WAITING) {
         queue_try(core, lease, now, effects);
         queue_mark_all_dirty(core, lease);
+        circle_look(core);
     }
     return acquire_settle(core, lease, lease_outcome(lease), now, effects);
 }

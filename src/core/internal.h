@@ -32,6 +32,9 @@ struct core {
     struct resource_list changed; /* by operators, longest ago first */
     struct sorted_set agenda; /* struct waiting: waiters that may be able to act, in order */
     struct lane_list stale_lanes; /* from which a request may be let in */
+    TAILQ_HEAD(, waiting) nested; /* requests of host scope that wait under a lease */
+    struct circle circle; /* the last one that was broken */
+    bool may_have_circle; /* the waiters must be searched for one */
     struct core_cursor *cursors;
     struct templates templates;
 
@@ -209,11 +212,6 @@ void once_leave(struct core *core, struct lease *lease);
 
 /* Whether nothing is granted at present. */
 bool core_is_granting_suspended(const struct core *core);
-enum { MAX_ANCESTORS = 64 };
-/* Whether the lease's ancestors hold this: leases that were held before it was requested, and that
- * it says it runs under. Only those of its own user count, as anybody can name another's lease. */
-bool lease_ancestors_hold(
-    struct core *core, const struct lease *lease, const struct resource *resource);
 
 /* ---- operator.c ---- */
 
@@ -249,11 +247,14 @@ void acquire_link(struct core *core, struct client *client, struct lease *lease,
 enum outcome acquire_wait(struct core *core, struct lease *lease, const struct acquire_request *ask,
     struct effects *effects, const char **at_faultp);
 /* core_settle() for an operation whose result is this lease's outcome: returns the outcome
- * afterwards. A grant that settling brings about is part of the result, and no effect. */
+ * afterwards. A grant that settling brings about is part of the result, and no effect; so is the
+ * denial if the lease is in a circle (circle.h). */
 enum outcome acquire_settle(struct core *core, const struct lease *lease, enum outcome outcome,
     nanoseconds now, struct effects *effects);
-/* Counts the lease, unless it is NULL, among those that wait if it does. */
-void acquire_count_wait(struct lease *lease);
+/* The same for a new lease, unless *leasep is NULL; counts it among those that wait if it does. */
+enum outcome acquire_finish(struct core *core, const struct acquire_request *ask,
+    enum outcome outcome, nanoseconds now, struct effects *effects, struct lease **leasep,
+    const char **at_faultp);
 /* Of an acquire: there is a lease, held or not yet. */
 bool outcome_has_lease(enum outcome outcome);
 

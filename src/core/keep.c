@@ -6,14 +6,9 @@
 #include "core/quota.h"
 #include "core/ranges.h"
 
-#include <assert.h>
 #include <string.h>
 
-enum {
-    MAX_DOUBLINGS = 40,
-    /* how often a waiter makes way for nested requests before its patience must end by itself */
-    MAX_FORCED = 3,
-};
+enum { MAX_DOUBLINGS = 40 };
 
 /* Lets time pass before anything is kept again. */
 #define KEEP_MIN (NANOSECONDS_PER_SECOND / 1000)
@@ -96,16 +91,11 @@ static uint32_t kept_for_older(const struct claim *claim)
     return sorted_set_sum_below(&claim->resource->kept, node->major, node->minor);
 }
 
-/* Are there enough units beside `kept`, and is it the claim's turn? */
-static bool has_beside(const struct claim *claim, uint32_t kept)
-{
-    return claim_has_units(claim) && kept <= resource_available(claim->resource) - claim->count &&
-        claim_is_its_turn(claim);
-}
-
 bool claim_has(const struct claim *claim)
 {
-    return has_beside(claim, kept_for_older(claim));
+    return claim_has_units(claim) &&
+        kept_for_older(claim) <= resource_available(claim->resource) - claim->count &&
+        claim_is_its_turn(claim);
 }
 
 static struct claim *first_without(struct lease *lease, size_t from, size_t end)
@@ -235,68 +225,12 @@ void keep_drop(struct core *core, struct lease *lease)
     }
 }
 
-/* ---- nested requests ---- */
-
-/* The keeper waits for an ancestor of the nested request, and so for that request itself. */
-static bool makes_way_for(struct core *core, struct lease *keeper, const struct lease *nested)
-{
-    return keeper->waiting->road->n_forced < MAX_FORCED &&
-        lease_ancestors_hold(core, nested, lease_station(keeper)->resource);
-}
-
-/* How much of the resource those who make way keep; with `usage`, only that user's. */
-static uint32_t kept_that_makes_way(
-    struct core *core, const struct claim *nested, const struct usage *usage)
-{
-    const struct sorted_set_node *own = &claim_place(nested)->node;
-    struct sorted_set_node *node = sorted_set_first(&nested->resource->kept);
-    uint32_t units = 0;
-    for (; node && sorted_set_node_is_before(node, own); node = sorted_set_next(node)) {
-        const struct claim *kept = place_of_node(node)->claim;
-        if ((!usage || kept->usage == usage) && makes_way_for(core, kept->lease, nested->lease)) {
-            units += kept->count;
-        }
-    }
-    return units;
-}
-
-bool keep_has_and_fits(const struct claim *claim)
-{
-    return claim_has(claim) && quota_fits_beside(claim, quota_kept_for_older(claim));
-}
-
-bool keep_would_make_way(struct core *core, const struct claim *nested)
-{
-    return nested->lease->attributes.parent != 0 && has_beside(nested, 0) &&
-        quota_fits_beside(nested, 0) &&
-        has_beside(nested, kept_for_older(nested) - kept_that_makes_way(core, nested, NULL)) &&
-        quota_fits_beside(nested,
-            quota_kept_for_older(nested) - kept_that_makes_way(core, nested, nested->usage));
-}
-
-void keep_make_way(struct core *core, const struct claim *nested)
-{
-    struct sorted_set_node *next, *node = sorted_set_first(&nested->resource->kept);
-    for (; !keep_has_and_fits(nested); node = next) {
-        assert(node);
-        const struct claim *kept = place_of_node(node)->claim;
-        struct lease *keeper = kept->lease;
-        bool helps = !claim_has(nested) || kept->usage == nested->usage;
-        next = sorted_set_next(node);
-        if (helps && makes_way_for(core, keeper, nested->lease)) {
-            keeper->waiting->road->n_forced++;
-            let_go(core, keeper);
-        }
-    }
-}
-
 /* ---- time ---- */
 
 void keep_is_due(struct core *core, nanoseconds now, struct effects *effects)
 {
     (void)now, (void)effects;
     struct road *road = container_of(sorted_set_first(&core->keep_timers), struct road, timer);
-    road->n_forced = 0;
     if (road->n_kept > 0) {
         road->n_let_go = (uint8_t)(road->n_let_go + (road->n_let_go < MAX_DOUBLINGS));
         let_go(core, road->lease);

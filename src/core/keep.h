@@ -11,7 +11,6 @@ struct road {
     struct sorted_set_node timer; /* in the core's keep timers, while something is kept */
     uint8_t n_kept;
     uint8_t n_let_go; /* how often the patience has ended; each time doubles it */
-    uint8_t n_forced; /* how often the lease has made way for nested requests since then */
     uint8_t claims[]; /* indices: first the kept claims, then the rest in the order to come */
 };
 
@@ -47,13 +46,6 @@ void keep_gain(struct core *core, struct lease *lease, nanoseconds now);
 void keep_fall(struct core *core, struct lease *lease, const struct claim *lost);
 /* The lease is set aside or no longer waits: it stands nowhere. */
 void keep_drop(struct core *core, struct lease *lease);
-/* Whether the claim has enough units and its user's quota leaves room for it. */
-bool keep_has_and_fits(const struct claim *claim);
-/* Whether a nested claim has enough units once older requests make way: these wait for what its
- * ancestors hold, so for the nested request itself, and have not made way too often yet. */
-bool keep_would_make_way(struct core *core, const struct claim *nested);
-/* As many of those older requests let go as necessary, the oldest first. */
-void keep_make_way(struct core *core, const struct claim *nested);
 
 /* The first lease that is due lets go. */
 void keep_is_due(struct core *core, nanoseconds now, struct effects *effects);

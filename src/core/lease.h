@@ -104,6 +104,7 @@ struct waiting {
     struct lane *lane; /* if a resource bounds its users' units; else NULL */
     struct sorted_set_node lane_node; /* in .lane_set, one of the lane's sets, or NULL */
     struct sorted_set *lane_set;
+    TAILQ_ENTRY(waiting) nested_link; /* in core.nested, if it is there: circle_enter() */
     bool aside; /* in no queue, for a reason outside the queues */
     struct place places[]; /* in the order of lease.claims */
 };
@@ -162,6 +163,7 @@ struct lease {
     uint8_t binding; /* enum binding */
     uint8_t stopping; /* enum outcome: why; OUTCOME_OK: it is not being stopped */
     uint8_t database; /* 0: host scope */
+    uint16_t n_inside; /* only while circle.c searches: how many of the requests run under it */
     bool is_changed; /* in effects.changed */
     bool is_listed; /* its claims are in their tallies' lists, by its state */
     bool has_waited; /* its client was told that it waits, or an earlier berthd knew it */

@@ -1,5 +1,6 @@
 /* lifecycle.c - creates and frees the core; clients come and go. */
 #include "base/memory.h"
+#include "core/circle.h"
 #include "core/internal.h"
 
 #include <assert.h>
@@ -15,6 +16,7 @@ struct core *core_new(uint64_t seed)
     TAILQ_INIT(&core->changed);
     TAILQ_INIT(&core->templates.list);
     TAILQ_INIT(&core->stale_lanes);
+    TAILQ_INIT(&core->nested);
     tallies_init(&core->tallies);
     accounts_init(&core->accounts);
     tenures_init(core);
@@ -33,6 +35,7 @@ struct core *core_free(struct core *core)
         assert(!news_is_on(&core->news));
         registry_free(core);
         decision_clear(&core->drain_decision);
+        circle_clear(&core->circle);
         tallies_deinit(&core->tallies);
         table_deinit(&core->leases);
         table_deinit(&core->identities);

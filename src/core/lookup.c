@@ -190,20 +190,6 @@ const struct lease *core_fleet_above(
     return counts ? above : NULL;
 }
 
-bool lease_ancestors_hold(
-    struct core *core, const struct lease *lease, const struct resource *resource)
-{
-    const struct lease *above = lease;
-    for (int i = 0; i < MAX_ANCESTORS && (above = core_fleet_above(core, lease, above)); i++) {
-        for (size_t k = 0; k < above->n_claims; k++) {
-            if (above->claims[k].resource == resource) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 /* ---- the claims of those who hold units of a resource, one after the other ---- */
 
 static struct claim *claim_of_node(struct sorted_set_node *node)

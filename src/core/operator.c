@@ -1,6 +1,7 @@
 /* operator.c - what operators change at runtime: limit, items, reservations, pause. */
 #include "base/memory.h"
 #include "base/ticket.h"
+#include "core/circle.h"
 #include "core/internal.h"
 #include "core/queue.h"
 
@@ -34,6 +35,7 @@ void operator_changed(
 {
     operator_deny_waiters(core, resource, still_possible, now, effects);
     queue_reclassify(core, resource);
+    circle_look(core);
 }
 
 void operator_drop_moot(struct resource *resource)

@@ -1,6 +1,7 @@
 #include "core/place.h"
 
 #include "base/ticket.h"
+#include "core/circle.h"
 #include "core/internal.h"
 #include "core/quota.h"
 
@@ -29,6 +30,18 @@ static void place_remove(struct claim *claim)
     }
 }
 
+/* Whether somebody's place there is behind that place, wherever they stand. */
+static bool is_before_one(const struct place *place)
+{
+    bool is_before = false;
+    for (enum standing standing = 0; standing < N_STANDINGS; standing++) {
+        const struct sorted_set_node *last =
+            sorted_set_last(set_of(place->claim->resource, standing));
+        is_before |= last && sorted_set_node_is_before(&place->node, last);
+    }
+    return is_before;
+}
+
 void place_enter(struct claim *claim)
 {
     struct place *place = claim_place(claim);
@@ -53,6 +66,9 @@ void place_put(struct core *core, struct claim *claim, enum standing standing)
     place->standing = (uint8_t)standing;
     place_insert(set_of(claim->resource, standing), &place->node, claim->lease,
         standing == STANDS_KEEPING ? claim->count : 0);
+    if (standing == STANDS_IN_QUEUE && !TAILQ_EMPTY(&core->nested) && is_before_one(place)) {
+        circle_look(core);
+    }
     if (standing == STANDS_KEEPING) {
         place_insert(&claim->usage->kept, &place->kept_node, claim->lease, claim->count);
     }

@@ -1,6 +1,7 @@
 #include "core/queue.h"
 
 #include "base/memory.h"
+#include "core/circle.h"
 #include "core/internal.h"
 #include "core/keep.h"
 #include "core/place.h"
@@ -136,6 +137,7 @@ void queue_enter(struct core *core, struct lease *lease, nanoseconds until)
     waiting->lease = lease;
     waiting->road = road_new(lease);
     core->n_waiting++;
+    circle_enter(core, lease);
     if (until != NEVER) {
         sorted_set_insert(
             &core->wait_timers, &waiting->timer, (uint64_t)until, ++core->timer_serial);
@@ -147,6 +149,7 @@ void queue_leave(struct core *core, struct lease *lease)
 {
     struct waiting *waiting = lease->waiting;
     core->n_waiting--;
+    circle_leave(core, lease);
     sorted_set_discard(&core->wait_timers, &waiting->timer);
     leave_line(core, lease);
     charge_give_back(&waiting->charge, &core->accounts);
@@ -164,9 +167,10 @@ void queue_move(struct core *core, struct lease *lease, uint64_t ticket)
         claim_place(&lease->claims[i])->overtaken = 0; /* as if it had just asked */
     }
     if (road) {
-        road->n_let_go = road->n_forced = 0;
+        road->n_let_go = 0;
     }
     enter_line(core, lease);
+    circle_look(core);
 }
 
 /* ---- holding ---- */
@@ -196,6 +200,7 @@ static void hold(struct core *core, struct lease *lease, nanoseconds granted_at)
     if (lease->database != 0) {
         tenure_holds(lease);
     }
+    circle_look(core); /* requests that run under it may have come back before it */
     news_lease(&core->news, lease);
     quota_changed_for(core, lease);
 }
@@ -206,13 +211,16 @@ void queue_make_holder(struct core *core, struct lease *lease, nanoseconds grant
     hold(core, lease, granted_at);
 }
 
-static void count_overtaken(struct lease *lease)
+static void count_overtaken(struct core *core, struct lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct sorted_set_node *self = &lease->waiting->places[i].node;
         struct sorted_set_node *node = sorted_set_first(&lease->claims[i].resource->queue);
         for (; node && sorted_set_node_is_before(node, self); node = sorted_set_next(node)) {
-            place_of_node(node)->overtaken++;
+            struct place *place = place_of_node(node);
+            if (++place->overtaken == place->claim->resource->definition->max_overtakes) {
+                circle_look(core);
+            }
         }
     }
 }
@@ -233,7 +241,7 @@ static void grant(struct core *core, struct lease *lease, nanoseconds now, struc
 static void lease_grant(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
-    count_overtaken(lease);
+    count_overtaken(core, lease);
     queue_leave(core, lease);
     grant(core, lease, now, effects);
 }
@@ -267,26 +275,11 @@ bool queue_grant_alone(
     return may;
 }
 
-/* Not aside, or only because of units that may be kept for waiters that make way for it. */
-static bool is_there(const struct lease *lease)
-{
-    return !lease->waiting->aside || (lease->attributes.parent != 0 && lane_is_next(lease));
-}
-
 bool queue_try(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
-    bool may = can_be_granted(core, lease) && is_there(lease), has_all = true;
-    for (size_t i = 0; may && i < lease->n_claims; i++) {
-        const struct claim *claim = &lease->claims[i];
-        bool has = keep_has_and_fits(claim);
-        has_all &= has;
-        may = has || keep_would_make_way(core, claim);
-    }
-    for (size_t i = 0; may && !has_all && i < lease->n_claims; i++) {
-        keep_make_way(core, &lease->claims[i]);
-    }
+    bool may = can_be_granted(core, lease) && !lease->waiting->aside && !lease_lacks(lease) &&
+        quota_fits(lease);
     if (may) {
-        assert(!lease_lacks(lease) && quota_fits(lease));
         lease_grant(core, lease, now, effects);
     }
     return may;
@@ -299,13 +292,9 @@ static bool can_go_on(const struct core *core, const struct lease *lease)
 }
 
 /* Would act() do anything for this lease, which stands in the queue being looked at? */
-static bool can_act(struct core *core, struct lease *lease)
+static bool can_act(const struct core *core, struct lease *lease)
 {
-    struct claim *station = lease_station(lease);
-    if (!quota_fits(lease)) {
-        return true;
-    }
-    return can_go_on(core, lease) && (claim_has(station) || keep_would_make_way(core, station));
+    return !quota_fits(lease) || (can_go_on(core, lease) && claim_has(lease_station(lease)));
 }
 
 static void look_at_queue(struct core *core, const struct resource *resource)
@@ -349,7 +338,6 @@ static struct lease *next_to_look_at(struct core *core)
         news_resource(&core->news, resource->name);
         look_at_queue(core, resource);
         look_at_keepers(core, resource);
-        quota_look_at_nested(core, resource);
         registry_settle(core, resource);
     }
     struct sorted_set_node *first = sorted_set_first(&core->agenda);
@@ -368,33 +356,16 @@ static void queue_go_on(
     }
 }
 
-/* The lease exceeds its user's quota, unless those that keep what it lacks make way for it. */
-static bool go_before_keepers(
-    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
-{
-    bool goes = lease->attributes.parent != 0 && queue_try(core, lease, now, effects);
-    if (goes) {
-        effects_append(effects, EFFECT_GRANTED, lease, lease->client, OUTCOME_OK);
-    }
-    return goes;
-}
-
 /* Takes one step of one lease. It may need more: what a step changes is looked at again. */
 static void act(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
     struct claim *station = lease_station(lease), *lost = keep_lost(lease);
     bool is_its_turn = !station || claim_is_its_turn(station);
-    if (lease->waiting->aside) {
-        go_before_keepers(core, lease, now, effects);
-        return;
-    }
-    if (!(is_its_turn || lease_keeps(lease))) {
+    if (lease->waiting->aside || !(is_its_turn || lease_keeps(lease))) {
         return;
     }
     if (!quota_fits(lease)) {
-        if (!go_before_keepers(core, lease, now, effects)) {
-            set_aside(core, lease, false);
-        }
+        set_aside(core, lease, false);
     } else if (lost) {
         keep_fall(core, lease, lost);
     } else if (!station) {
@@ -402,9 +373,6 @@ static void act(struct core *core, struct lease *lease, nanoseconds now, struct 
     } else if (can_go_on(core, lease) && claim_has(station)) {
         queue_go_on(core, lease, now, effects);
     } else {
-        if (can_go_on(core, lease) && keep_would_make_way(core, station)) {
-            keep_make_way(core, station);
-        }
         queue_mark_dirty(core, station->resource); /* now this lease may act, or one behind it */
     }
 }
@@ -420,9 +388,23 @@ void queue_pump(struct core *core, nanoseconds now, struct effects *effects)
     }
 }
 
+/* Those whom a circle denies let others go. */
+static void break_circles(struct core *core, nanoseconds now, struct effects *effects)
+{
+    struct lease *victim;
+    while ((victim = circle_next_victim(core))) {
+        size_t before = effects->n;
+        const char *resource = victim->claims[core->circle.claim].resource->name;
+        core_deny(core, victim, OUTCOME_CIRCLE, now, effects);
+        effects_name_resource(effects, before, victim, resource);
+        queue_pump(core, now, effects);
+    }
+}
+
 void core_settle(struct core *core, nanoseconds now, struct effects *effects)
 {
     queue_pump(core, now, effects);
+    break_circles(core, now, effects);
     if (core_is_drained(core) && !core->drain_reported) {
         core->drain_reported = true;
         effects_append(effects, EFFECT_DRAINED, NULL, NULL, OUTCOME_OK);

@@ -25,12 +25,7 @@ bool claim_fits_quota(const struct claim *claim, uint32_t n_gone)
     return !is_bounded(claim) || fits_beside(claim, claim->usage->units - n_gone);
 }
 
-bool quota_fits_beside(const struct claim *claim, uint32_t kept)
-{
-    return !is_bounded(claim) || fits_beside(claim, (uint64_t)claim->usage->units + kept);
-}
-
-uint32_t quota_kept_for_older(const struct claim *claim)
+static uint32_t quota_kept_for_older(const struct claim *claim)
 {
     const struct sorted_set_node *node = &claim_place(claim)->node;
     return sorted_set_sum_below(&claim->usage->kept, node->major, node->minor);
@@ -40,7 +35,8 @@ const struct claim *quota_first_exceeded(const struct lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
-        if (is_bounded(claim) && !quota_fits_beside(claim, quota_kept_for_older(claim))) {
+        if (is_bounded(claim) &&
+            !fits_beside(claim, (uint64_t)claim->usage->units + quota_kept_for_older(claim))) {
             return claim;
         }
     }
@@ -88,23 +84,8 @@ static struct lane *lane_new(const struct lease *lease)
     return lane;
 }
 
-/* Tells the lane's resources whether its first request is nested. */
-static void lane_set_nested(struct lane *lane, bool is_nested)
-{
-    for (size_t i = 0; is_nested != lane->is_nested && i < lane->n_links; i++) {
-        struct lane_link *link = &lane->links[i];
-        if (is_nested) {
-            TAILQ_INSERT_TAIL(&link->resource->nested, link, nested_link);
-        } else {
-            TAILQ_REMOVE(&link->resource->nested, link, nested_link);
-        }
-    }
-    lane->is_nested = is_nested;
-}
-
 static void lane_free(struct core *core, struct lane *lane)
 {
-    lane_set_nested(lane, false);
     for (size_t i = 0; i < lane->n_links; i++) {
         TAILQ_REMOVE(&lane->links[i].usage->lanes, &lane->links[i], link);
     }
@@ -203,11 +184,6 @@ static struct lease *lane_next(const struct lane *lane)
     return is_first ? next : NULL;
 }
 
-bool lane_is_next(const struct lease *lease)
-{
-    return lease->waiting->lane && lane_next(lease->waiting->lane) == lease;
-}
-
 struct lease *lane_next_to_enter(struct core *core)
 {
     struct lane *lane;
@@ -215,27 +191,11 @@ struct lease *lane_next_to_enter(struct core *core)
         TAILQ_REMOVE(&core->stale_lanes, lane, stale_link);
         lane->is_stale = false;
         struct lease *next = lane_next(lane);
-        bool fits = next && quota_fits(next);
-        lane_set_nested(lane, next && !fits && next->attributes.parent != 0);
-        if (fits) {
+        if (next && quota_fits(next)) {
             return next;
-        }
-        if (lane->is_nested) {
-            queue_look_at(core, next);
         }
     }
     return NULL;
-}
-
-void quota_look_at_nested(struct core *core, const struct resource *resource)
-{
-    const struct lane_link *link;
-    TAILQ_FOREACH (link, &resource->nested, nested_link) {
-        struct lease *next = lane_next(link->lane);
-        if (next) {
-            queue_look_at(core, next);
-        }
-    }
 }
 
 /* ---- changes ---- */

@@ -16,7 +16,6 @@
 /* A lane's part of one resource. */
 struct lane_link {
     TAILQ_ENTRY(lane_link) link; /* in usage.lanes */
-    TAILQ_ENTRY(lane_link) nested_link; /* in resource.nested, if the lane .is_nested */
     struct lane *lane;
     struct usage *usage;
     struct resource *resource;
@@ -30,7 +29,6 @@ struct lane {
     struct sorted_set keeping; /* the others that are not aside */
     size_t n_leases;
     bool is_stale;
-    bool is_nested; /* when last looked at, the first one outside was nested */
     uint8_t n_links;
     struct lane_link links[]; /* in the order asked */
 };
@@ -43,11 +41,6 @@ bool quota_fits(const struct lease *lease);
 /* The first claim that does not fit; NULL: none. */
 const struct claim *quota_first_exceeded(const struct lease *lease);
 
-/* How many units of the claim's resource are kept for its user's older requests. */
-uint32_t quota_kept_for_older(const struct claim *claim);
-/* Does the claim fit beside what its user holds and `kept`? */
-bool quota_fits_beside(const struct claim *claim, uint32_t kept);
-
 /* Call after the user's held or kept units, or the bound, have changed. */
 void quota_changed(struct core *core, const struct usage *usage);
 /* The same for all resources of the lease. */
@@ -59,11 +52,5 @@ void lane_leave(struct core *core, struct lease *lease);
 /* Call after what the lane knows about the lease has changed: whether it is aside, and whether by a
  * pause; whether anything is kept for it. */
 void lane_update(struct core *core, struct lease *lease, bool is_blocked);
-/* The lease is aside by a quota, and the first of its lane. */
-bool lane_is_next(const struct lease *lease);
-/* The next lease that is to be let in; NULL when none is left. Nested ones that are not let in are
- * put on the agenda: others may make way for them. */
+/* The next lease that is to be let in; NULL when none is left. */
 struct lease *lane_next_to_enter(struct core *core);
-/* The resource has changed: puts nested requests that are aside by a quota on the agenda, one of
- * each lane. */
-void quota_look_at_nested(struct core *core, const struct resource *resource);

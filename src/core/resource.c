@@ -391,7 +391,6 @@ struct resource *resource_new(const char *name, const struct definition *definit
     resource->definition = definition;
     resource->runtime_limit = UNBOUNDED;
     resource->is_defined = true;
-    TAILQ_INIT(&resource->nested);
     for (size_t i = 0; !resource_is_fleet(resource) && i < definition->n_items; i++) {
         resource_add_item(resource, definition->items[i]);
     }

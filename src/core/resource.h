@@ -82,6 +82,7 @@ struct resource {
     uint32_t n_in_state[N_UNIT_STATES]; /* derived from the units */
     struct bitset free_slots; /* host scope, not of pools: by index */
     uint32_t n_removed, n_reserved; /* derived: units with .removed, .reserved */
+    uint32_t n_inside; /* only while circle.c searches: units that those who wait hold above */
     struct sorted_set free; /* pools: by file order, or time of release */
     struct sorted_set given; /* fleet scope: units that this host holds, by slot or item's hash */
     uint64_t n_frees; /* clock of `select = lru`; serial number of given units */
@@ -93,7 +94,6 @@ struct resource {
     struct sorted_set aside; /* places of all other waiters, in order */
     struct table usages; /* struct usage by uid */
     struct usage *idle_usage; /* the latest in .usages that has no claim any more; or NULL */
-    TAILQ_HEAD(, lane_link) nested; /* lanes whose first request, nested, may go although aside */
 
     uint32_t runtime_limit; /* its own; UNBOUNDED: the template's or the definition's */
     struct decision decision; /* of its own limit, or its items: see resource_decision() */

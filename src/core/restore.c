@@ -368,7 +368,5 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client,
     } else {
         core_unlink_lease(core, lease, outcome, now, effects);
     }
-    outcome = acquire_settle(core, *leasep, outcome, now, effects);
-    acquire_count_wait(*leasep);
-    return outcome;
+    return acquire_finish(core, ask, outcome, now, effects, leasep, at_faultp);
 }

@@ -14,6 +14,7 @@ struct usage {
     uint32_t uid;
     uint32_t units; /* held */
     uint32_t n_claims; /* held and waiting */
+    uint32_t n_inside; /* as of the resource: this user's */
     /* the uid's places that are STANDS_KEEPING there, weighted by their count */
     struct sorted_set kept;
     TAILQ_HEAD(, lane_link) lanes; /* of those with a claim to the resource */

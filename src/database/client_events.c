@@ -76,6 +76,8 @@ void client_events_over(struct server *server, const struct effect *effect)
         why_revoked(why, sizeof why, server, uid);
     } else if (is_of_fleet) {
         why_of_fleet(why, sizeof why, server->fleet, effect);
+    } else if (effect->resource) {
+        snprintf(why, sizeof why, "%s: %s", effect->resource, code_table[code].meaning);
     } else {
         snprintf(why, sizeof why, "%s", code_table[code].meaning);
     }

@@ -3,6 +3,7 @@
 #include "base/utf8.h"
 #include "base/words.h"
 #include "status/answer_lines.h"
+#include "status/lease_row.h"
 #include "status/resource_reasons.h"
 
 #include <stdio.h>
@@ -142,6 +143,51 @@ static void why_quota(struct text *out, const struct refusal *refusal)
     }
 }
 
+/* "lease 12, pid 812 (make, ada)" */
+static void add_lease(struct text *out, const struct refusal *refusal, uint64_t id)
+{
+    const struct scene scene = {
+        .core = refusal->core, .viewer = refusal->viewer, .now = refusal->now};
+    const struct lease *lease = core_find_lease(refusal->core, id);
+    struct lease_row row;
+    char word[LEASE_ID_SIZE];
+    lease_id_format(word, id);
+    text_add_format(out, "lease %s", word);
+    if (lease) {
+        lease_row_identify(&row, lease, &scene);
+        text_add(out, ", ");
+        party_write(out, &row.line);
+    }
+}
+
+static void add_circle_step(
+    struct text *out, const struct refusal *refusal, const struct circle_step *step)
+{
+    if (step->ahead != 0) {
+        text_add(out, "behind ");
+        add_lease(out, refusal, step->ahead);
+        text_add(out, ", which waits for what ");
+    }
+    text_add(out, step->ahead != 0 ? "" : "held by ");
+    add_lease(out, refusal, step->holder);
+    text_add(out, step->ahead != 0 ? " holds" : "");
+}
+
+/* "held by lease 12, pid 812 (make, ada), whose job waits for gpu, held by lease 9, pid 700 (sh,
+ * bob), under which this runs" */
+static void why_circle(struct text *out, const struct refusal *refusal)
+{
+    const struct circle *circle = core_last_circle(refusal->core);
+    for (size_t i = 0; i < circle->n_steps; i++) {
+        if (i > 0) {
+            text_add_format(out, ", whose job waits for %s, ", circle->steps[i].resource);
+        }
+        add_circle_step(out, refusal, &circle->steps[i]);
+    }
+    text_add(out, circle->n_steps > 0 ? ", under which this runs"
+                                      : code_table[CODE_CIRCLE].meaning);
+}
+
 /* The outcomes that can be explained better than by their code. */
 static void (*const explanations[N_OUTCOMES])(struct text *out, const struct refusal *refusal) = {
     [OUTCOME_WOULD_WAIT] = why_in_use,
@@ -151,6 +197,7 @@ static void (*const explanations[N_OUTCOMES])(struct text *out, const struct ref
     [OUTCOME_FORBIDDEN] = why_forbidden,
     [OUTCOME_MIXED] = why_mixed,
     [OUTCOME_QUOTA] = why_quota,
+    [OUTCOME_CIRCLE] = why_circle,
 };
 
 static const struct requested_resource *find_want(

@@ -1,5 +1,7 @@
-"""Requests for several resources: what is kept for them, and how status shows it."""
+"""Requests for several resources: what is kept for them, and how status shows it. Circles."""
 
+import os
+from urllib.parse import unquote
 
 from conftest import read_line
 from daemon_help import event, held, shown, waits
@@ -67,19 +69,30 @@ def test_what_berth_says_of_what_is_missing(daemon, client, berth):
     assert process.wait(DEADLINE) == 0
 
 
-def test_a_nested_request_that_sets_itself_free(berthd):
-    """An older request is ahead. Both are granted at once, and the grant is told once, in the
-    answer."""
-    daemon = berthd("[semaphore a]\nlimit = 2\n[lock b]\n[lock y]\n")
-    client = daemon.client()
-    both, one = held(client, "acquire a:2"), held(client, "acquire b")
-    waits(daemon.client(), "acquire a:2 b y")
-    assert client.request(f"release {both}") == "ok"
-    parent = held(client, "acquire y")
-    assert client.request(f"release {one}") == "ok"
-    before, nested = daemon.client(), daemon.client()
-    waiting = waits(before, "acquire a")
-    answer = nested.request(f"acquire a b parent={parent}")
-    assert answer.startswith("ok "), answer
-    assert event(before)[:2] == ("granted", waiting)
-    assert nested.request("ping") == "ok"
+def test_two_that_ask_again_for_a_semaphore_of_two(berthd):
+    """The second would wait for the first, and the first for the second."""
+    daemon = berthd("[semaphore s]\nlimit = 2\n")
+    one, two = daemon.client(), daemon.client()
+    first, second = held(one, "acquire s"), held(two, "acquire s")
+    waiting = waits(one, f"acquire s parent={first}")
+    answer = two.request(f"acquire s parent={second}")
+    assert answer.startswith("error circle "), answer
+    words = unquote(answer)
+    assert f"s: held by lease {first}, pid {os.getpid()} (" in words, words
+    assert f", whose job waits for s, held by lease {second}, pid " in words, words
+    assert words.endswith("), under which this runs"), words
+    assert two.request("ping") == "ok"
+    assert two.request(f"release {second}") == "ok"
+    assert event(one)[:2] == ("granted", waiting)
+
+
+def test_who_is_before_others_is_served(berthd):
+    daemon = berthd("[semaphore s]\nlimit = 2\nmax-priority = 1\n")
+    one, two = daemon.client(), daemon.client()
+    first, second = held(one, "acquire s"), held(two, "acquire s")
+    waiting = waits(one, f"acquire s parent={first}")
+    prior = waits(two, f"acquire s priority=1 parent={second}")
+    line = event(one)
+    assert line[:3] == ("denied", waiting, "circle"), line
+    assert one.request(f"release {first}") == "ok"
+    assert event(two)[:2] == ("granted", prior)

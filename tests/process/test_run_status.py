@@ -48,7 +48,7 @@ def test_berth_leaves_no_core(berth, fake, directory):
 REFUSALS = [
     ("malformed", 64), ("too-long", 64), ("unknown-command", 64), ("unknown-key", 64),
     ("bad-value", 64), ("busy", 69), ("no-memory", 69), ("would-wait", 75), ("paused", 75),
-    ("closed", 75), ("draining", 75), ("held", 75), ("ancestor", 75),
+    ("closed", 75), ("draining", 75), ("held", 75), ("ancestor", 75), ("circle", 75),
     ("queue-full", 75), ("quota", 75), ("cancelled", 75), ("forbidden", 77), ("not-holder", 77),
     ("unknown", 78), ("impossible", 78), ("mixed", 78), ("too-much", 78), ("kind", 78), ("config", 78),
     ("from-the-future", 69),

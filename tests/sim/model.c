@@ -207,24 +207,6 @@ static bool leases_fit(const struct model *model, uint32_t uid)
     return n < model->file.bounds.leases;
 }
 
-/* Even if all others gave everything back, its own ancestors would be in its way. */
-static bool is_behind_ancestors(
-    const struct model *model, const struct model_lease *lease, const struct model_claim *claim)
-{
-    uint32_t units = 0, of_user = 0;
-    struct model_lease *ancestor = model_find_lease(model, lease->parent);
-    while (lease->parent != 0 && ancestor && ancestor->held) {
-        const struct model_claim *theirs = model_claim_on(ancestor, claim->resource);
-        units += theirs ? theirs->count : 0;
-        of_user += theirs && ancestor->uid == lease->uid ? theirs->count : 0;
-        ancestor = ancestor->parent ? model_find_lease(model, ancestor->parent) : NULL;
-    }
-    uint64_t max = model_max(claim->resource);
-    uint64_t per_user = claim->resource->rules.max_units_per_user;
-    return (units > 0 && (uint64_t)units + claim->count > max) ||
-        (of_user > 0 && (uint64_t)of_user + claim->count > per_user);
-}
-
 /* For wait=0: in this order. */
 static enum outcome why_not_now(
     const struct model *model, const struct model_lease *lease, const char **at_faultp)
@@ -264,7 +246,7 @@ enum outcome model_may_wait(const struct model *model, const struct model_lease 
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
         *at_faultp = lease->claims[i].resource->name;
-        if (is_behind_ancestors(model, lease, &lease->claims[i])) {
+        if (model_is_behind_ancestors(model, lease, &lease->claims[i])) {
             return OUTCOME_ANCESTOR;
         }
     }
@@ -294,7 +276,7 @@ static enum outcome model_enter(
     *lease = *filled;
     model_lease_enter(model, lease);
     model_sort(model);
-    if (model_may_go_at_once(model, lease)) {
+    if (model_may_go(model, lease)) {
         model_require_outcome(model, OUTCOME_OK, NULL);
         model_lease_grant(model, lease, &model->trace->grant);
         return OUTCOME_OK;
@@ -343,6 +325,8 @@ void model_acquire(struct model *model, int client, const struct model_ask *ask)
     REQUIRE(!model->trace->lease || model->trace->lease > model->last_id, "lease %ju after %ju",
         model->trace->lease, model->last_id);
     model->last_id = model->trace->lease ? model->trace->lease : model->last_id;
+    model->asked = lease.id;
+    model->names_fault = true;
     enum outcome outcome = model_resolve(model, ask, false, &lease, &at_fault);
     if (outcome == OUTCOME_OK && !leases_fit(model, lease.uid)) {
         outcome = OUTCOME_QUOTA;
@@ -356,7 +340,7 @@ void model_acquire(struct model *model, int client, const struct model_ask *ask)
         model_count_refused(model, ask, outcome);
     }
     model_settle(model);
-    if (outcome == OUTCOME_WAITING) {
+    if (outcome == OUTCOME_WAITING && model_find_lease(model, lease.id)) {
         model_require_waiting_or_granted(model, lease.id);
         model_find_lease(model, lease.id)->has_waited = true;
     }

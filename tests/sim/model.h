@@ -158,7 +158,7 @@ struct model_lease {
     int station; /* the claim that it stands for; -1: none */
     uint8_t road[MODEL_WANTS]; /* claims: first the kept ones, then the others in order */
     size_t n_kept;
-    uint32_t n_let_go, n_forced; /* by its patience; since then by nested requests */
+    uint32_t n_let_go; /* by its patience */
     nanoseconds keep_until;
     nanoseconds until; /* of the wait */
     uint64_t until_serial;
@@ -249,6 +249,8 @@ struct model {
     bool closed;
     nanoseconds grace_until;
     uint64_t moment; /* counts events in their order */
+    uint64_t asked; /* the lease that the operation asks for; 0: none */
+    bool names_fault; /* its refusal names a resource */
     bool draining, drain_reported;
 };
 
@@ -412,14 +414,18 @@ bool model_lacks_nothing(const struct model *model, const struct model_lease *le
 bool model_fits(const struct model *model, const struct model_lease *lease);
 void model_set_aside(struct model_lease *lease);
 void model_patience_ends(struct model_lease *lease);
-/* Whether the request has all that it wants once those let go that keep something while they wait
- * for its ancestors. If so, they let go. */
-bool model_make_way(const struct model *model, const struct model_lease *nested);
-/* For a request that would be set aside now. If so, they let go. */
-bool model_may_go_all_the_same(const struct model *model, const struct model_lease *lease);
 /* For a request that is not aside and cannot be granted: whether its turn, or a loss, has moved
  * it. */
 bool model_step(const struct model *model, struct model_lease *lease);
+
+/* model_circle.c: requests that wait for each other */
+/* Its own ancestors are in its way, whatever all others give back. */
+bool model_is_behind_ancestors(
+    const struct model *model, const struct model_lease *lease, const struct model_claim *claim);
+/* Who is to be denied; NULL: nobody, or somebody who is not back yet. */
+struct model_lease *model_last_in_circle(const struct model *model);
+/* The first of its resources that it will never have. */
+const char *model_circle_name(const struct model *model, struct model_lease *lease);
 
 /* model_queue.c: who goes next */
 struct model_lease *model_lease_make(struct model *model);
@@ -443,8 +449,8 @@ bool model_claim_within_quota(
 void model_sort(struct model *model);
 /* Whether a client is there to grant to. */
 bool model_can_go(const struct model *model, const struct model_lease *lease);
-/* Whether a request that comes, or comes back, is granted. */
-bool model_may_go_at_once(const struct model *model, const struct model_lease *lease);
+/* Whether a request is granted. */
+bool model_may_go(const struct model *model, const struct model_lease *lease);
 const struct trace_event *model_next_event(struct model *model, enum effect_kind kind);
 /* Requires that the next effect is this one, about this lease, for its client if it has one. */
 void model_require_effect(

@@ -62,6 +62,8 @@ static struct model_counts *counts_of(struct model *model, const struct model_re
 void model_begin(struct model *model, nanoseconds now)
 {
     REQUIRE(now >= model->now, "the clock goes back");
+    model->asked = 0;
+    model->names_fault = false;
     uint64_t span = microseconds(now) - microseconds(model->now);
     for (size_t i = 0; i < model->n_leases; i++) {
         const struct model_lease *lease = model->leases[i];

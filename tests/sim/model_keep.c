@@ -17,7 +17,7 @@ static bool comes_first(const struct model_claim *a, const struct model_claim *b
 void model_road_begin(struct model_lease *lease)
 {
     lease->station = -1;
-    lease->n_kept = lease->n_let_go = lease->n_forced = 0;
+    lease->n_kept = lease->n_let_go = 0;
     lease->keep_until = NEVER;
     for (size_t i = 0; i < lease->n_claims; i++) {
         size_t n_before = 0;
@@ -156,7 +156,6 @@ static void let_go(struct model_lease *lease)
 void model_patience_ends(struct model_lease *lease)
 {
     lease->keep_until = NEVER;
-    lease->n_forced = 0;
     if (lease->n_kept > 0) {
         lease->n_let_go++;
         let_go(lease);
@@ -184,94 +183,6 @@ static void gain(const struct model *model, struct model_lease *lease)
     choose(model, lease);
 }
 
-/* Does it run under a lease that was held before it asked, and has some of the resource? */
-static bool runs_under(const struct model *model, const struct model_lease *lease,
-    const struct model_resource *resource)
-{
-    const struct model_lease *below = lease;
-    for (;;) {
-        struct model_lease *above = below->parent ? model_find_lease(model, below->parent) : NULL;
-        if (!above || !above->held || above->uid != lease->uid ||
-            above->granted_at >= lease->asked_at) {
-            return false;
-        }
-        if (model_claim_on(above, resource)) {
-            return true;
-        }
-        below = above;
-    }
-}
-
-/* What the other keeps and would give to the nested one; 0: nothing. */
-static uint32_t would_give(const struct model *model, struct model_lease *other,
-    const struct model_lease *nested, const struct model_claim *claim)
-{
-    const struct model_claim *theirs = model_claim_on(other, claim->resource);
-    bool gives = theirs && model_keeps(other, theirs) && other->n_forced < 3 &&
-        runs_under(model, nested, other->claims[other->station].resource);
-    return gives ? theirs->count : 0;
-}
-
-static bool fits_beside(const struct model *model, const struct model_lease *lease,
-    const struct model_claim *claim, uint32_t kept)
-{
-    uint32_t max = claim->resource->rules.max_units_per_user;
-    return max == UNBOUNDED ||
-        model_units_of_user(model, claim->resource, lease->uid) + kept + claim->count <= max;
-}
-
-static bool has_and_fits(
-    const struct model *model, const struct model_lease *lease, const struct model_claim *claim)
-{
-    return has(model, lease, claim) &&
-        fits_beside(
-            model, lease, claim, kept_for_older(model, lease, claim->resource, (int)lease->uid));
-}
-
-/* Would it have enough there, and room in its quota, if all let go that keep some while they wait
- * for its ancestors? */
-static bool could_have(
-    const struct model *model, const struct model_lease *nested, const struct model_claim *claim)
-{
-    uint32_t kept = kept_for_older(model, nested, claim->resource, -1);
-    uint32_t kept_of_user = kept_for_older(model, nested, claim->resource, (int)nested->uid);
-    for (size_t i = 0; model->waiters[i] != nested; i++) {
-        struct model_lease *other = model->waiters[i];
-        uint32_t given = would_give(model, other, nested, claim);
-        kept -= given;
-        kept_of_user -= other->uid == nested->uid ? given : 0;
-    }
-    return kept + claim->count <= model_available(claim->resource) &&
-        is_its_turn(model, nested, claim) && fits_beside(model, nested, claim, kept_of_user);
-}
-
-/* One after the other lets go, until it has enough; then those of the same user, until its quota
- * has room. */
-static void take(
-    const struct model *model, const struct model_lease *nested, const struct model_claim *claim)
-{
-    for (size_t i = 0; !has_and_fits(model, nested, claim); i++) {
-        struct model_lease *other = model->waiters[i];
-        bool helps = !has(model, nested, claim) || other->uid == nested->uid;
-        if (helps && would_give(model, other, nested, claim) > 0) {
-            let_go(other);
-            other->n_forced++;
-        }
-    }
-}
-
-bool model_make_way(const struct model *model, const struct model_lease *nested)
-{
-    bool could = true;
-    for (size_t i = 0; i < nested->n_claims; i++) {
-        could = could && could_have(model, nested, &nested->claims[i]);
-    }
-    for (size_t i = 0; could && i < nested->n_claims; i++) {
-        take(model, nested, &nested->claims[i]);
-    }
-    return could;
-}
-
 /* The first kept claim whose units were taken; -1: none. */
 static int lost(const struct model *model, const struct model_lease *lease)
 {
@@ -283,12 +194,6 @@ static bool is_looked_at(const struct model *model, const struct model_lease *le
 {
     return lease->station < 0 || lease->n_kept > 0 ||
         is_its_turn(model, lease, &lease->claims[lease->station]);
-}
-
-bool model_may_go_all_the_same(const struct model *model, const struct model_lease *lease)
-{
-    return model_can_go(model, lease) && !lease->aside && !model_fits(model, lease) &&
-        is_looked_at(model, lease) && model_make_way(model, lease);
 }
 
 bool model_step(const struct model *model, struct model_lease *lease)
@@ -312,15 +217,9 @@ bool model_step(const struct model *model, struct model_lease *lease)
         return true;
     }
     bool has_another = lease->n_kept + 1 < lease->n_claims;
-    if (!(has_another || model_can_go(model, lease)) || !could_have(model, lease, station)) {
-        return false;
-    }
-    if (!has(model, lease, station)) {
-        take(model, lease, station);
-    } else if (has_another) {
+    bool gains = has_another && has(model, lease, station);
+    if (gains) {
         gain(model, lease);
-    } else {
-        return false;
     }
-    return true;
+    return gains;
 }

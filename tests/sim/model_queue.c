@@ -106,27 +106,10 @@ bool model_can_go(const struct model *model, const struct model_lease *lease)
     return !model->draining && !model->closed && lease->client >= 0;
 }
 
-static bool may_go(const struct model *model, const struct model_lease *lease)
+bool model_may_go(const struct model *model, const struct model_lease *lease)
 {
     return model_can_go(model, lease) && !lease->aside && model_fits(model, lease) &&
         model_lacks_nothing(model, lease);
-}
-
-/* Whether it is aside by a quota, and no request for the same things goes before it. */
-static bool is_next_aside(const struct model *model, const struct model_lease *lease)
-{
-    bool is = lease->aside && !lease->blocked && is_bounded(lease);
-    for (size_t i = 0; is && model->waiters[i] != lease; i++) {
-        const struct model_lease *other = model->waiters[i];
-        is = !want_the_same(other, lease) || other->blocked || other->n_kept > 0;
-    }
-    return is;
-}
-
-bool model_may_go_at_once(const struct model *model, const struct model_lease *lease)
-{
-    return model_can_go(model, lease) && (!lease->aside || is_next_aside(model, lease)) &&
-        model_make_way(model, lease);
 }
 
 /* ---- leases ---- */
@@ -286,9 +269,7 @@ static bool step(struct model *model)
     model_sort(model);
     for (size_t i = 0; i < model->n_waiters; i++) {
         struct model_lease *lease = model->waiters[i];
-        bool goes_from_aside =
-            lease->aside && lease->parent != 0 && model_may_go_at_once(model, lease);
-        if (goes_from_aside || may_go(model, lease) || model_may_go_all_the_same(model, lease)) {
+        if (model_may_go(model, lease)) {
             grant_next(model, lease);
             return true;
         }
@@ -306,9 +287,26 @@ void model_pump(struct model *model)
     model_forget_idle(model);
 }
 
+/* Those whom the operation asked for are told by its result. */
+static void deny_in_circle(struct model *model, struct model_lease *lease)
+{
+    if (lease->id != model->asked) {
+        model_lease_end(model, lease, OUTCOME_CIRCLE);
+        return;
+    }
+    model_require_outcome(
+        model, OUTCOME_CIRCLE, model->names_fault ? model_circle_name(model, lease) : NULL);
+    model_lease_leave(model, lease, OUTCOME_CIRCLE);
+}
+
 void model_settle(struct model *model)
 {
+    struct model_lease *lease;
     model_pump(model);
+    while ((lease = model_last_in_circle(model))) {
+        deny_in_circle(model, lease);
+        model_pump(model);
+    }
     bool is_drained = model->draining && !model->closed && model_n_held(model) == 0;
     if (is_drained && !model->drain_reported) {
         model_next_event(model, EFFECT_DRAINED);
@@ -347,7 +345,7 @@ void model_move(struct model *model, uint64_t id, bool is_first)
     for (size_t i = 0; i < lease->n_claims; i++) {
         lease->claims[i].overtaken = 0;
     }
-    lease->n_let_go = lease->n_forced = 0;
+    lease->n_let_go = 0;
     list_remove(model->waiters, &model->n_waiters, lease);
     model_set_aside(lease);
     insert(model, lease);

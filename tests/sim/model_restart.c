@@ -250,6 +250,7 @@ void model_reclaim(struct model *model, uint64_t id, int client)
         model_settle(model);
         return;
     }
+    model->asked = id;
     model_link(model, lease, client);
     model_count_reclaim(model, lease);
     model_sort(model);
@@ -259,14 +260,14 @@ void model_reclaim(struct model *model, uint64_t id, int client)
         if (lease->stopping != OUTCOME_OK) {
             model_require_effect(model, EFFECT_STOP, lease, lease->stopping);
         }
-    } else if (model_may_go_at_once(model, lease)) {
+    } else if (model_may_go(model, lease)) {
         model_require_outcome(model, OUTCOME_OK, NULL);
         model_lease_grant(model, lease, &model->trace->grant);
     } else {
         waits = true;
     }
     model_settle(model);
-    if (waits) {
+    if (waits && model_find_lease(model, id)) {
         model_require_waiting_or_granted(model, id);
     }
 }
@@ -477,6 +478,8 @@ void model_reclaim_unknown(struct model *model, int client, const struct model_a
     const char *at_fault = NULL;
     struct model_lease lease = model_lease_of(model, client, ask, id);
     lease.asked_at = model->now;
+    model->asked = id;
+    model->names_fault = true;
     enum outcome outcome = OUTCOME_LOST;
     model->moment++;
     if (model->closed && id < model->first_id && !model_find_lease(model, id)) {
@@ -489,13 +492,17 @@ void model_reclaim_unknown(struct model *model, int client, const struct model_a
             model_count_refused(model, ask, outcome);
         }
     }
-    model_require_outcome(model, outcome, at_fault);
-    if (outcome == OUTCOME_OK || outcome == OUTCOME_WAITING) {
+    bool has_lease = outcome == OUTCOME_OK || outcome == OUTCOME_WAITING;
+    if (has_lease) {
         model_count_reclaim(model, model_find_lease(model, id));
-        model_forget_past(model, id);
+    } else {
+        model_require_outcome(model, outcome, at_fault);
     }
     model_settle(model);
-    if (outcome == OUTCOME_WAITING && !model_find_lease(model, id)->held) {
-        model_find_lease(model, id)->has_waited = true;
+    struct model_lease *made = has_lease ? model_find_lease(model, id) : NULL;
+    if (made) {
+        model_require_outcome(model, made->held ? OUTCOME_OK : OUTCOME_WAITING, NULL);
+        made->has_waited |= !made->held;
+        model_forget_past(model, id);
     }
 }

@@ -106,49 +106,32 @@ static int client_of(const struct model *model, uint32_t uid)
     return client;
 }
 
-/* A request under `above`, for something kept for `keeper`, which waits for something that `above`
- * has. */
-static void make_nested_under(struct operation *operation, const struct model_lease *above,
-    const struct model_lease *keeper, struct random *random)
-{
-    struct model_ask *ask = &operation->ask;
-    uint8_t kept = keeper->road[random_below(random, (uint32_t)keeper->n_kept)];
-    const char *name = keeper->claims[kept].resource->name;
-    if (wants_name(ask, name)) {
-        ask->n_wants = 1;
-    }
-    strcpy(ask->wants[0].name, name);
-    ask->wants[0].count = PICK(random, 1, 1, 2);
-    ask->priority = keeper->priority;
-    ask->parent = above->id;
-}
-
-/* A request that runs under a lease for which a keeper of the requested resource waits. Chosen out
- * of all such pairs, as chance hardly ever finds one; false if there is none. */
+/* A request that runs under a held lease, as a rule for something that another lease has or waits
+ * for: by chance alone, circles are rare. False if nobody holds anything. */
 static bool make_nested(
     struct operation *operation, const struct model *model, struct random *random)
 {
-    const struct model_lease *found_above = NULL, *found_keeper = NULL;
+    struct model_ask *ask = &operation->ask;
+    const struct model_lease *above = NULL, *other = NULL;
     uint32_t n = 0;
-    for (size_t i = 0; i < model->n_waiters; i++) {
-        const struct model_lease *keeper = model->waiters[i];
-        for (size_t k = 0; keeper->n_kept > 0 && k < model->n_leases; k++) {
-            struct model_lease *above = model->leases[k];
-            bool fits = above->held && client_of(model, above->uid) >= 0 &&
-                model_claim_on(above, keeper->claims[keeper->station].resource);
-            if (fits && random_below(random, ++n) == 0) {
-                found_above = above;
-                found_keeper = keeper;
-            }
+    for (size_t i = 0; i < model->n_leases; i++) {
+        const struct model_lease *lease = model->leases[i];
+        bool fits = lease->held && client_of(model, lease->uid) >= 0;
+        above = fits && random_below(random, ++n) == 0 ? lease : above;
+        other = random_below(random, (uint32_t)i + 1) == 0 ? lease : other;
+    }
+    if (above) {
+        operation->kind = OPERATION_ACQUIRE;
+        operation->client = client_of(model, above->uid);
+        make_ask(ask, model, random);
+        ask->parent = above->id;
+        uint32_t some = random_below(random, (uint32_t)other->n_claims);
+        const char *name = other->claims[some].resource->name;
+        if (random_percent(random, 70) && !wants_name(ask, name)) {
+            strcpy(ask->wants[0].name, name);
         }
     }
-    if (found_above) {
-        operation->kind = OPERATION_ACQUIRE;
-        operation->client = client_of(model, found_above->uid);
-        make_ask(&operation->ask, model, random);
-        make_nested_under(operation, found_above, found_keeper, random);
-    }
-    return found_above != NULL;
+    return above != NULL;
 }
 
 /* Operators also change all instances of a template. */

@@ -358,7 +358,7 @@ static const char *take(const char *who, const char *lease, take_operation *oper
     struct lease *found = living(lease);
     struct text text = text_new();
     enum outcome outcome = operation(world.core, client(who), found, world.now, &world.effects);
-    bool is_taken = outcome != OUTCOME_HELD;
+    bool is_taken = outcome != OUTCOME_HELD && outcome != OUTCOME_CIRCLE;
     cr_assert(!is_taken || found->client == client(who));
     say(&text, "%s", outcome_words[outcome]);
     if (outcome == OUTCOME_OK) {

@@ -17,6 +17,7 @@ const char *const outcome_words[N_OUTCOMES] = {
     [OUTCOME_DRAINING] = "draining",
     [OUTCOME_HELD] = "held",
     [OUTCOME_ANCESTOR] = "ancestor",
+    [OUTCOME_CIRCLE] = "circle",
     [OUTCOME_QUEUE_FULL] = "queue-full",
     [OUTCOME_QUOTA] = "quota",
     [OUTCOME_IN_USE] = "in-use",

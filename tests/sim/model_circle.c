@@ -1,0 +1,169 @@
+/* model_circle.c - the model's nested requests that wait for each other, by walks over everything,
+ * after each operation. */
+#include "model.h"
+
+#include <string.h>
+
+/* Of whom something has not been served yet. */
+struct unserved {
+    const struct model *model;
+    struct model_lease *list[MODEL_LEASES];
+    size_t n;
+};
+
+static struct model_lease *above_of(const struct model *model, const struct model_lease *lease)
+{
+    struct model_lease *above =
+        lease->parent && lease->parent < lease->id ? model_find_lease(model, lease->parent) : NULL;
+    return above && above->held ? above : NULL;
+}
+
+/* Whether the other holds something, and `lease` runs under it. */
+static bool runs_under(const struct model *model, const struct model_lease *lease,
+    const struct model_lease *other, bool is_of_one_user)
+{
+    const struct model_lease *above = above_of(model, lease);
+    while (above && above != other && (!is_of_one_user || above->uid == lease->uid)) {
+        above = above_of(model, above);
+    }
+    return above && above == other && (!is_of_one_user || above->uid == lease->uid);
+}
+
+static bool leaves_room(uint32_t max, uint32_t taken, uint32_t count)
+{
+    return taken == 0 || (uint64_t)taken + count <= max;
+}
+
+/* ---- a request on its own ---- */
+
+bool model_is_behind_ancestors(
+    const struct model *model, const struct model_lease *lease, const struct model_claim *claim)
+{
+    uint32_t units = 0, of_user = 0;
+    for (size_t i = 0; i < model->n_leases; i++) {
+        struct model_lease *other = model->leases[i];
+        const struct model_claim *theirs = model_claim_on(other, claim->resource);
+        if (theirs && runs_under(model, lease, other, false)) {
+            units += theirs->count;
+            of_user += other->uid == lease->uid ? theirs->count : 0;
+        }
+    }
+    return !leaves_room(model_max(claim->resource), units, claim->count) ||
+        !leaves_room(claim->resource->rules.max_units_per_user, of_user, claim->count);
+}
+
+/* ---- several ---- */
+
+static bool is_above_one(const struct unserved *unserved, const struct model_lease *lease)
+{
+    for (size_t i = 0; i < unserved->n; i++) {
+        if (runs_under(unserved->model, unserved->list[i], lease, true)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Units held by those above; only one user's, if `uid` is not -1. */
+static uint32_t held_above(
+    const struct unserved *unserved, const struct model_resource *resource, int uid)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < unserved->model->n_leases; i++) {
+        struct model_lease *lease = unserved->model->leases[i];
+        const struct model_claim *claim = lease->held ? model_claim_on(lease, resource) : NULL;
+        bool counts = claim && (uid < 0 || lease->uid == (uint32_t)uid);
+        n += counts && is_above_one(unserved, lease) ? claim->count : 0;
+    }
+    return n;
+}
+
+static bool never_has(const struct unserved *unserved, const struct model_claim *claim)
+{
+    return !leaves_room(
+        model_max(claim->resource), held_above(unserved, claim->resource, -1), claim->count);
+}
+
+static bool never_fits(const struct unserved *unserved, const struct model_lease *lease,
+    const struct model_claim *claim)
+{
+    return !leaves_room(claim->resource->rules.max_units_per_user,
+        held_above(unserved, claim->resource, (int)lease->uid), claim->count);
+}
+
+static bool fits_sometime(const struct unserved *unserved, const struct model_lease *lease)
+{
+    bool fits = true;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        fits = fits && !never_fits(unserved, lease, &lease->claims[i]);
+    }
+    return fits;
+}
+
+/* Somebody who stands before it for that resource does so for ever. */
+static bool is_barred(const struct unserved *unserved, const struct model_lease *lease,
+    const struct model_claim *claim)
+{
+    const struct rules *rules = &claim->resource->rules;
+    for (size_t i = 0; unserved->model->waiters[i] != lease; i++) {
+        struct model_lease *other = unserved->model->waiters[i];
+        const struct model_claim *theirs =
+            other->station < 0 ? NULL : &other->claims[other->station];
+        bool stands = theirs && theirs->resource == claim->resource;
+        bool bars = stands &&
+            (rules->order == ORDER_FIFO || theirs->overtaken >= rules->max_overtakes);
+        if (bars && never_has(unserved, theirs) && fits_sometime(unserved, other)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_stuck(const struct unserved *unserved, const struct model_lease *lease,
+    const struct model_claim *claim)
+{
+    return never_has(unserved, claim) || never_fits(unserved, lease, claim) ||
+        is_barred(unserved, lease, claim);
+}
+
+static const struct model_claim *stuck_claim(
+    const struct unserved *unserved, const struct model_lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        if (is_stuck(unserved, lease, &lease->claims[i])) {
+            return &lease->claims[i];
+        }
+    }
+    return NULL;
+}
+
+static struct unserved find_unserved(const struct model *model)
+{
+    struct unserved unserved = {.model = model};
+    for (size_t i = 0; i < model->n_waiters; i++) {
+        if (model->waiters[i]->parent != 0) {
+            unserved.list[unserved.n++] = model->waiters[i];
+        }
+    }
+    for (size_t i = 0; i < unserved.n; i++) {
+        if (!stuck_claim(&unserved, unserved.list[i])) {
+            memmove(&unserved.list[i], &unserved.list[i + 1],
+                (--unserved.n - i) * sizeof unserved.list[0]);
+            i = (size_t)-1; /* from the beginning */
+        }
+    }
+    return unserved;
+}
+
+struct model_lease *model_last_in_circle(const struct model *model)
+{
+    struct unserved unserved = find_unserved(model);
+    struct model_lease *last = unserved.n > 0 ? unserved.list[unserved.n - 1] : NULL;
+    return last && last->client >= 0 ? last : NULL;
+}
+
+const char *model_circle_name(const struct model *model, struct model_lease *lease)
+{
+    struct unserved unserved = find_unserved(model);
+    return stuck_claim(&unserved, lease)->resource->name;
+}
