@@ -200,7 +200,7 @@ static void hold(struct core *core, struct lease *lease, nanoseconds granted_at)
     if (lease->database != 0) {
         tenure_holds(lease);
     }
-    circle_look(core); /* requests that run under it may have come back before it */
+    circle_look(core); /* what runs under it may have come back before; others may be overtaken */
     news_lease(&core->news, lease);
     quota_changed_for(core, lease);
 }
@@ -211,16 +211,13 @@ void queue_make_holder(struct core *core, struct lease *lease, nanoseconds grant
     hold(core, lease, granted_at);
 }
 
-static void count_overtaken(struct core *core, struct lease *lease)
+static void count_overtaken(struct lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct sorted_set_node *self = &lease->waiting->places[i].node;
         struct sorted_set_node *node = sorted_set_first(&lease->claims[i].resource->queue);
         for (; node && sorted_set_node_is_before(node, self); node = sorted_set_next(node)) {
-            struct place *place = place_of_node(node);
-            if (++place->overtaken == place->claim->resource->definition->max_overtakes) {
-                circle_look(core);
-            }
+            place_of_node(node)->overtaken++;
         }
     }
 }
@@ -241,7 +238,7 @@ static void grant(struct core *core, struct lease *lease, nanoseconds now, struc
 static void lease_grant(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
-    count_overtaken(core, lease);
+    count_overtaken(lease);
     queue_leave(core, lease);
     grant(core, lease, now, effects);
 }

@@ -41,6 +41,9 @@ static void taker_free(struct history *history, struct taker *taker)
 static void add_taker(struct history *history, const struct history_entry *entry)
 {
     taker_free(history, find_taker(history, entry->lease));
+    if (history->last_lease == entry->lease) {
+        history->last_lease = 0; /* it has come back since */
+    }
     struct taker *taker = memory_new(sizeof *taker);
     *taker = (struct taker){.by = entry->by, .why = memory_string(entry->why)};
     sorted_set_insert(&history->revokers, &taker->node, entry->lease, 0);

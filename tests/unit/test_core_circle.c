@@ -100,6 +100,10 @@ static const struct story in_the_way[] = {
         {"semaphore s limit=3 order=first-fit max-overtakes=1", "ann has A: s", "bob has B: s:2",
             "zoe waits Y: s:3", "ann waits N: s:2 parent=A",
             "bob ends B -> ok; N granted s=1,2", "ann waits M: s parent=A -> circle s"}},
+    {"first-fit, and one passes who is not nested",
+        {"semaphore s limit=4 order=first-fit max-overtakes=1", "ann has A: s", "bob has B: s:2",
+            "zoe waits Y: s:4", "ann waits N: s:2 parent=A",
+            "cy acquires C: s -> ok s=3; N denied circle"}},
     /* Y first waits for b, and then stands before N for s. */
     {"one that comes to stand there",
         {"lock b", "semaphore s limit=4", "ann has A: s", "cy has C: s", "bob has B: b",
@@ -153,4 +157,17 @@ Test(circle, of_one_who_does_not_come_back)
     begin_with_circle_after_restart();
     EXPECT(tick(10), "ok");
     EXPECT(lines("s"), "A B | N |");
+}
+
+/* O, the last of three, is not back in time: then it is M. */
+Test(circle, of_others_than_one_who_does_not_come_back)
+{
+    given("semaphore s limit=4", "ann has A: s", "bob has B: s", "cy has C: s", "di has D: s",
+        "ann waits N: s parent=A", "bob waits M: s parent=B", "cy waits O: s parent=C");
+    EXPECT(restart("semaphore s limit=2"), "A B C D N M O");
+    EXPECT(reclaim("ann", "A"), "ok s=0");
+    EXPECT(reclaim("bob", "B"), "ok s=1");
+    EXPECT(reclaim("ann", "N"), "waiting");
+    EXPECT(reclaim("bob", "M"), "waiting");
+    EXPECT(tick(10), "ok; M denied circle");
 }
