@@ -266,10 +266,11 @@ static const char *const fleet_event_words[N_FLEET_EVENTS] = {
     [FLEET_DROP] = "drop",
     [FLEET_RELEASE] = "release",
     [FLEET_MOVED] = "moved",
+    [FLEET_CIRCLE] = "circle",
 };
 
-/* "ID TICKET CLAIMS" of a grant, "ID TICKET POSITION" of a move, "ID" of a loss, else
- * "ID UID[ LOGIN]|REASON" */
+/* "ID TICKET CLAIMS" of a grant, "ID TICKET POSITION" of a move, "ID" of a loss, "ID NAME" of a
+ * circle, else "ID UID[ LOGIN]|REASON" */
 static bool read_event_arguments(const char *text, struct fleet_event *event)
 {
     char word[24];

@@ -117,6 +117,11 @@ static void take_of_lease(struct session *session, const struct fleet_event *eve
         entry_lost(session, entry);
     } else if (event->kind == FLEET_MOVED && lease) {
         take_move(session, lease, event);
+    } else if (event->kind == FLEET_CIRCLE) {
+        if (lease && lease->state == LEASE_WAITING) {
+            entry_refuse_for(session, entry, OUTCOME_CIRCLE, event->text);
+            entry_end(session, entry);
+        }
     } else if (lease && event->kind != FLEET_GRANTED && event->kind != FLEET_LOST) {
         take_away(session, lease, event);
     }
@@ -133,7 +138,7 @@ static void take_event(struct session *session, uint64_t number, const char *tex
     } else if (event.kind != FLEET_UNKNOWN &&
         !(is_older_than_listing &&
             (event.kind == FLEET_GRANTED || event.kind == FLEET_LOST ||
-                event.kind == FLEET_MOVED))) {
+                event.kind == FLEET_MOVED || event.kind == FLEET_CIRCLE))) {
         take_of_lease(session, &event);
     }
 }

@@ -122,6 +122,9 @@ void entries_refuse(struct session *session, bool waiters);
 
 /* Refuses a request that does not want to wait, but waits in the database; gives it back. */
 void entry_refuse_to_wait(struct session *session, struct entry *entry);
+/* entry_refuse() because of a resource, if it is one of the lease's: a database says which. */
+void entry_refuse_for(
+    struct session *session, struct entry *entry, enum outcome why, const char *resource);
 struct inflight_call *leases_next_call(struct session *session);
 /* Before a hello ends: what has ended meanwhile, in one call at a time. NULL: nothing is left, or
  * (*waitsp) such a call is in flight. */

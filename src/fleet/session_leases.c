@@ -353,8 +353,7 @@ static bool definitions_are_missing(
     return is_ours;
 }
 
-/* `resource` as the database says. */
-static void refuse_for(
+void entry_refuse_for(
     struct session *session, struct entry *entry, enum outcome why, const char *resource)
 {
     const struct lease *lease = entry->lease;
@@ -384,7 +383,7 @@ static const char *entry_is_refused(struct session *session,
         return NULL;
     }
     if (may_wait) {
-        refuse_for(session, entry, refusal_outcome(code), detail);
+        entry_refuse_for(session, entry, refusal_outcome(code), detail);
     }
     entry_move(session, entry, ENTRY_KNOWN);
     entry_lost(session, entry);

@@ -127,6 +127,7 @@ enum event_kind {
     FLEET_DROP,
     FLEET_RELEASE,
     FLEET_MOVED,
+    FLEET_CIRCLE,
     N_FLEET_EVENTS,
     FLEET_UNKNOWN = N_FLEET_EVENTS, /* a newer berthd's: taken and ignored */
 };
@@ -135,7 +136,7 @@ struct fleet_event {
     enum event_kind kind;
     uint64_t id; /* the lease's */
     uint64_t ticket; /* GRANTED, MOVED */
-    /* GRANTED: the claims. MOVED: the position. REVOKE, DROP, RELEASE: "BY|REASON", who wants that,
+    /* GRANTED: the claims. MOVED: the position. CIRCLE: the resource. REVOKE, DROP, RELEASE: "BY|REASON", who wants that,
      * and an operator's words, encoded; either may be "". */
     const char *text;
 };

@@ -601,10 +601,11 @@ def ok(reply):
 
 
 def list_row(lease, state, claims, priority=0, ticket=0, uid=1000, shared=None, holder="", info="pid=1",
-             limit=1000000, held_for=0):
+             limit=1000000, held_for=0, ancestral=0):
     """As `hello lease` takes it: `claims` of Claim; `held_for` in ms."""
     words = [word for claim in claims
-             for word in (claim.name, claim.name, claim.count, limit, 0, claim.token, units_text(claim.units))]
+             for word in (claim.name, claim.name, claim.count, limit, ancestral, claim.token,
+                          units_text(claim.units))]
     return (lease, state, priority, ticket, uid, uid if shared is None else shared, holder, info, len(claims),
             *words, held_for)
 

@@ -284,10 +284,22 @@ def the_end_of_patience(world, a, b):
     return lambda **how: a.renew(**how)
 
 
-def a_nested_request(world, a, b):
-    a_keeper(world, a, b)
-    ok(a.release("2"))
-    return lambda **how: a.acquire("3", ("b", 2, None, "0:1"), **how)
+def a_nested_request_that_waits(world, a, b):
+    a.acquire("1", ("a", 2))
+    b.acquire("1", "b")
+    return lambda **how: b.acquire("2", ("a", 1, None, "0:1"), **how)
+
+
+def a_nested_request_that_is_granted(world, a, b):
+    a_nested_request_that_waits(world, a, b)(before=None)
+    return lambda **how: a.release("1", **how)
+
+
+def a_circle(world, a, b):
+    for one in (a, b):
+        one.acquire("1", "a")
+    a.acquire("2", ("a", 1, None, "1:1"))
+    return lambda **how: b.acquire("2", ("a", 1, None, "1:1"), **how)
 
 
 def a_keeper_is_put_aside(world, a, b):
@@ -387,7 +399,8 @@ def a_move_of_a_keeper_with_a_quota(world, a, b):
 
 QUOTA_SCENES = [a_move_of_a_keeper_with_a_quota, the_end_of_patience_with_a_quota, a_keeper_with_a_quota_loses_it,
                 a_keeper_with_a_quota_is_put_aside, a_keeper_with_a_quota_falls]
-SCENES = [a_waiter_begins_to_keep, a_keeper_loses_it, the_end_of_patience, a_nested_request,
+SCENES = [a_waiter_begins_to_keep, a_keeper_loses_it, the_end_of_patience,
+          a_nested_request_that_waits, a_nested_request_that_is_granted, a_circle,
           a_keeper_is_put_aside, a_keeper_goes, a_keeper_leaves, a_waiter_changes_queues,
           an_acquire, an_acquire_of_many, a_release_of_many, a_listing_that_wins_many, an_acquire_that_waits,
           an_acquire_aside, an_acquire_of_an_instance, a_release,
@@ -490,7 +503,8 @@ def result_of(world, a, b, was_broken):
                 ok(one.release(event.split(" ")[1]))
     data = world.data()
     data.check(was_broken=was_broken)
-    return digest(data)
+    told = {(one.session, event) for one in (a, b) for event in one.events if event.startswith("circle ")}
+    return {**digest(data), "circles": told}
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__)

@@ -287,49 +287,12 @@ def test_a_quota_s_own_later_request_waits_for_what_is_kept(world):
 
 # ---- nested
 
-def nested(world, **options):
+def test_a_nested_request_waits_for_patience_at_most(world):
     """A keeper has a licence kept while it waits for db, which a job holds that asks for a licence."""
     a, b = keeper(world)
-    return b.acquire("nested", ("licence", 1, None, "0:all"), **options), a.acquire(
-        "inner", ("licence", 1, None, "0:all"), **options)
-
-
-def test_a_nested_request_does_not_wait_for_its_ancestors_waiters(world):
-    elsewhere, here = nested(world, uid=1000, nowait=True)
-    assert elsewhere.word == "refused"  # "all" is another host's
-    assert here.word == "granted"
-    assert kept(world, "licence") == {} and stands(world, "several") == ["db"]
-
-
-def test_naming_another_users_lease_gains_nothing(world):
-    a, b = keeper(world)
-    assert a.acquire("inner", ("licence", 1, None, "0:all"), uid=7, nowait=True).code == "would-wait"
-    assert kept(world, "licence") == {"several": 1}
-
-
-def test_nobody_yields_for_nothing(world):
-    a, b = keeper(world, other=definition())
-    b.acquire("other", "other")
-    reply = a.acquire("inner", ("licence", 1, None, "0:all"), ("other", 1, None, "0:all"), nowait=True)
-    assert reply.code == "would-wait"
-    assert kept(world, "licence") == {"several": 1}
-
-
-def test_a_waiter_yields_three_times_until_its_patience_ends(world):
-    """Each time the one that asks for what it keeps holds what it stands for."""
-    a, b = keeper(world)
-    holder = "all"
-    for i, wanted in enumerate([("licence", 1), ("db", 4), ("licence", 1), ("db", 4)]):
-        inner = a.acquire(f"inner{i}", (*wanted, None, f"0:{holder}"), nowait=True)
-        assert inner.word == ("granted" if i < 3 else "refused")
-        if i < 3:
-            assert kept(world, wanted[0]) == {}
-            ok(a.release(holder))  # it goes on to what the nested one has
-            assert kept(world, "db" if i % 2 == 0 else "licence") == {"several": 3 if i % 2 == 0 else 1}
-            holder = f"inner{i}"
+    assert word(a, "inner", ("licence", 1, None, "0:all")) == "waiting"
     world.pass_time(KEEP, a, b)
-    assert kept(world, "db") == {}
-    assert a.acquire("inner4", ("db", 4, None, f"0:{holder}"), nowait=True).word == "granted"
+    assert list(a.granted()) == ["inner"] and stands(world, "several") == ["db"]
 
 
 # ---- what comes back
@@ -534,36 +497,6 @@ def test_a_waiter_set_aside_for_a_keeper_is_woken_once(world):
     assert stands(world, "keeper") == stands(world, "three") == ["q"]
     ok(b.release("f0"))
     assert kept(world, "q") == {"keeper": 2} and stands(world, "three") == ["q u7:0000003"]
-
-
-# ---- when a nested request is asked again
-
-def test_a_nested_request_is_asked_when_a_keeper_comes_to_wait_for_its_ancestor(world):
-    a, b = world.several(2, {name: definition(keep=60000) for name in "acx"})
-    for name in "acx":
-        a.acquire(f"holds-{name}", name)
-    b.acquire("keeper", "a", "c", "x")
-    ok(a.release("holds-a"))
-    assert stands(world, "keeper") == ["c"] and kept(world, "a") == {"keeper": 1}
-    assert word(a, "nested", ("a", 1, None, "0:holds-x")) == "waiting"
-    ok(a.release("holds-c"))
-    assert list(a.granted()) == ["nested"]
-
-
-def test_nobody_yields_for_what_is_too_scattered(world):
-    a, b = scattered(world, x=definition(limit=2))
-    release_every_second(a, 0)
-    ok(a.release("h1"))
-    a.acquire("parent", ("x", 2))
-    b.acquire("keeper", ("s", 1), "x")
-    assert stands(world, "keeper") == ["x"]
-    a.acquire("holds", "s")
-    b.acquire("second", "s", ("x", 2), priority=1)
-    ok(a.release("holds"))
-    assert kept(world, "s") == {"second": 1}
-    reply = a.acquire("inner", ("big", 300, None, "0:parent"), ("s", 1, None, "0:parent"), nowait=True)
-    assert reply.code == "would-wait"
-    assert kept(world, "s") == {"second": 1}
 
 
 # ---- bounds

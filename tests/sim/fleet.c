@@ -105,6 +105,7 @@ static struct fleet *fleet_new(uint64_t seed)
     fleet->has_faults = fleet->had_faults = random_percent(&fleet->random, 90);
     timers_begin(fleet);
     fleet->percent_long = PICK(&fleet->random, 5, 40);
+    fleet->percent_nested = PICK(&fleet->random, 5, 20, 50);
     fleet->slews = (enum slews)random_below(&fleet->random, N_SLEWS);
     fleet->reader = resp_reader_new();
     resources_define(fleet);
@@ -214,7 +215,7 @@ static void print_state(void)
 
 static void print_figures(void)
 {
-    static const char *const words[N_FIGURES] = {"grants", "events", "definitions forgotten",
+    static const char *const words[N_FIGURES] = {"grants", "circles", "events", "definitions forgotten",
         "moved", "founded", "rates of clocks", "steps of clocks"};
     for (size_t i = 0; i < N_FIGURES; i++) {
         printf(", %ju %s", (uintmax_t)sums[i], words[i]);

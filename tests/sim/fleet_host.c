@@ -52,6 +52,7 @@ static void carry_out_one(struct fleet *fleet, struct host *host, const struct e
     case EFFECT_DENIED:
         trace(fleet, "%s: %ju is denied, outcome %d", host->name, (uintmax_t)effect->lease->id,
             (int)effect->why);
+        fleet->figures[FIGURE_CIRCLES] += effect->why == OUTCOME_CIRCLE;
         *job = (struct job){0};
         break;
     case EFFECT_LOST:

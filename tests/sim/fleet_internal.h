@@ -46,6 +46,7 @@ struct slewed_clock {
 /* What runs under a lease, with its wrapper, even if the daemon is dead. */
 struct job {
     uint64_t id; /* of its lease; 0: not used */
+    uint64_t above; /* the lease under which it has asked, and which ends after it; 0: none */
     uint32_t uid;
     uint32_t holder; /* identity; 0: none */
     uint32_t names; /* a bit for each resource that it wants */
@@ -184,6 +185,7 @@ enum timer {
 /* What a run counts. */
 enum figure {
     FIGURE_GRANTS,
+    FIGURE_CIRCLES,
     FIGURE_EVENTS,
     FIGURE_FORGOTTEN, /* definitions, each of which all hosts have in their files */
     FIGURE_MOVED, /* waiters, by operators */
@@ -203,6 +205,7 @@ struct fleet {
     struct resp_reader *reader;
     nanoseconds ttl;
     uint32_t percent_long; /* of all jobs: some outlast what their host has */
+    uint32_t percent_nested; /* of all requests, if there is a job under which they may run */
     enum slews slews;
     bool is_calm; /* no more faults and new requests */
     nanoseconds calm_since;

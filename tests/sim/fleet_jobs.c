@@ -55,9 +55,25 @@ static uint32_t choose_wants(struct fleet *fleet, struct acquire_request *ask)
 /* Some ask from within one of their jobs. */
 static uint64_t random_parent(struct fleet *fleet, const struct host *host, uint32_t uid)
 {
-    const struct job *job = &host->jobs[random_below(&fleet->random, MAX_JOBS)];
-    bool may = job->id != 0 && job->is_alive && job->uid == uid;
-    return may ? job->id : 0;
+    uint64_t found = 0;
+    uint32_t n = 0;
+    for (size_t i = 0; i < MAX_JOBS; i++) {
+        const struct job *job = &host->jobs[i];
+        bool may = job->id != 0 && job->is_alive && job->uid == uid;
+        found = may && random_below(&fleet->random, ++n) == 0 ? job->id : found;
+    }
+    return random_percent(&fleet->random, fleet->percent_nested) ? found : 0;
+}
+
+/* It gives back what it has only after they have ended. */
+static bool has_below(const struct host *host, const struct job *job)
+{
+    bool has = false;
+    for (size_t i = 0; i < MAX_JOBS; i++) {
+        const struct job *below = &host->jobs[i];
+        has |= below->id != 0 && below->above == job->id && (below->is_waiting || below->is_alive);
+    }
+    return has;
 }
 
 /* It is not killed, and ends by itself when it is told to: job_is_stopped(). */
@@ -94,6 +110,7 @@ void jobs_ask(struct fleet *fleet, struct host *host)
     }
     bool is_long = random_percent(&fleet->random, fleet->percent_long);
     *job = (struct job){.id = lease->id,
+        .above = ask.attributes.parent,
         .uid = uid,
         .holder = holder,
         .names = names,
@@ -258,7 +275,8 @@ static nanoseconds job_next(const struct host *host, const struct job *job)
 {
     nanoseconds stop_at = job->dies_at == NEVER ? job->deadline - job->budget : job->dies_at;
     nanoseconds at = clock_when(&host->clock, stop_at);
-    return !job->is_alive ? NEVER : job->ends_at < at ? job->ends_at : at;
+    nanoseconds ends_at = has_below(host, job) ? NEVER : job->ends_at;
+    return !job->is_alive ? NEVER : ends_at < at ? ends_at : at;
 }
 
 nanoseconds jobs_next_deadline(const struct host *host)
@@ -279,7 +297,8 @@ void jobs_tick(struct fleet *fleet, struct host *host)
         if (job->id == 0 || !job->is_alive) {
             continue;
         }
-        if (fleet->now >= job->ends_at || now >= job->dies_at) {
+        bool ends = fleet->now >= job->ends_at && !has_below(host, job);
+        if (ends || now >= job->dies_at) {
             trace(fleet, "%s: job %ju ends", host->name, (uintmax_t)job->id);
             job_dies(fleet, job);
         } else if (now >= job->deadline - job->budget) {

@@ -112,6 +112,20 @@ Test(session_events, lost)
     NO_CALL(); /* nobody has to be told */
 }
 
+/* A may have its units by now, and B's answer is still to come. */
+Test(session_events, a_circle)
+{
+    hold("A", "s", "17 0");
+    ask_and_send("B", "s");
+    wait_in_line("C", "s", "7");
+    message("000000000001 circle $A s");
+    message("000000000002 circle $B s");
+    MESSAGE("000000000003 circle $C s", "B denied circle; C denied circle");
+    ANSWER("ok -1 0 waiting '5' 1", "");
+    CALL("release $B $C");
+    NO_CALL();
+}
+
 static void hold_all_of_s(void)
 {
     hold("A", "s", "17 0");

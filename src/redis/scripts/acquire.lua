@@ -82,10 +82,8 @@ local function has_all(lease)
     return true
 end
 
--- Whether no waiter is in its way, or those that are let go.
 local function may_go(lease)
-    return not db.grace and not why_aside(lease)
-        and (has_all(lease) or db.keeps and made.roads.make_way(lease, lease.claims))
+    return not db.grace and not why_aside(lease) and has_all(lease)
 end
 
 -- The script that wrote this lease was broken off before it had written all that the record says. If it was
@@ -148,6 +146,10 @@ local function acquire(lease)
         elseif known.road then
             made.roads.note_elsewhere(known) -- a script may have been broken off
         end
+        if known.above then
+            made.circles.note(known)
+        end
+        db.may_have_circle = db.nested
         return waiting(known)
     elseif is_owned(lease.key) then
         made.turns.leave_unbegun(lease)

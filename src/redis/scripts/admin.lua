@@ -553,7 +553,7 @@ function others.move()
     end
     note_move()
     if lease.road then
-        lease.road.let_go, lease.road.forced = 0, 0
+        lease.road.let_go = 0
     end
     if lease.road and db.keeps then
         made.roads.keep_nothing(lease)

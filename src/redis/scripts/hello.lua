@@ -543,6 +543,9 @@ local function list()
             if stored.state == 'W' and #lease.claims == #stored.claims then
                 take_limits(stored, lease)
                 stored.above = lease.above
+                if stored.above then
+                    made.circles.note(stored)
+                end
             end
             write_lease(stored)
             if stored.state == 'W' and stored.road then

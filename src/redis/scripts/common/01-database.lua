@@ -107,7 +107,7 @@ local function begin_call(keys, arguments)
     db = {at = at and at < MAX_CREDIBLE and at or 0, micros = 0, info = '', now_replid = '', is_master = false, layout = nil, replid = nil, ttl = nil, clock = nil,
         last = nil, grace = nil, epoch = nil, lag = nil, sequence = nil, sweep = nil, run = nil, keeps = nil,
         convert = nil, is_cluster = false, memory = nil, remembers = nil, last_memory = nil, first_expiry = nil,
-        has_left = nil, last_number = nil, n_numbers = nil, history = false, missed = false} -- makes room for these names at once
+        has_left = nil, last_number = nil, n_numbers = nil, history = false, missed = false, nested = false, may_have_circle = false} -- makes room for these names at once
     noted = {weight = 0, first = {}, is_empty = {}}
     for i = 1, #fresh do
         fresh[i]()
@@ -127,7 +127,7 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
     local function read_record()
         local values = call('HMGET', DB, 'layout', 'replid', 'ttl', 'clock', 'last', 'grace', 'epoch',
             'lag', 'sequence', 'sweep', 'run',
-            'keeps', 'convert', 'cluster', 'memory', 'history', 'missed')
+            'keeps', 'convert', 'cluster', 'memory', 'history', 'missed', 'nested')
         if values[1] then
             db.layout, db.replid = tonumber(values[1]), values[2]
             db.ttl, db.clock, db.last = tonumber(values[3]), tonumber(values[4]), tonumber(values[5])
@@ -141,6 +141,7 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
             db.is_cluster = values[14] == '1'
             db.memory = values[15] -- or false
             db.history, db.missed = values[16], values[17] -- each, or false
+            db.nested = values[18] -- or false: no request waits under a lease
         end
     end
 

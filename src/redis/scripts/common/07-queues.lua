@@ -12,6 +12,9 @@ end
 
 local function add_to_line(set, member) -- to QUEUE or ASIDE
     noted.is_empty[set] = false
+    if db.nested and set == QUEUE then
+        db.may_have_circle = db.may_have_circle or made.circles.is_before_one(member)
+    end
     call('ZADD', set, '0', member)
 end
 
@@ -40,6 +43,7 @@ local function mark_changed(name)
     mark_dirty(name .. CHANGED)
     call('HSET', DB, WALK .. name, '')
     walked[name] = true
+    db.may_have_circle = db.may_have_circle or db.nested
 end
 
 local function is_walked(name)
@@ -154,6 +158,9 @@ end
 
 -- Puts the lease into the queue, or aside; returns which. Writes its record.
 local function enter_queues(lease, is_back)
+    if lease.above then
+        made.circles.note(lease)
+    end
     local why, name = why_aside(lease)
     if #lease.claims > 1 then
         return made.roads.enter_road(lease, why, name, is_back)

@@ -88,6 +88,9 @@ local function drop_lease(lease, ending)
     for _, claim in ipairs(lease.claims) do
         mark_if_waited_for(claim.name)
     end
+    if lease.above then
+        made.circles.forget(lease)
+    end
     if lease.state == 'W' then
         leave_queues(lease)
     elseif #lease.claims > 1 then

@@ -2,7 +2,6 @@
 function make.roads()
     local roads = {}
     local MAX_DOUBLINGS = 40
-    local MAX_FORCED = 3 -- nested requests for which a waiter makes way until its patience ends by itself
 
     -- ---- what is kept ----
     --
@@ -83,8 +82,8 @@ function make.roads()
     --
     -- `order`: the numbers of its claims; the first `kept` of these are kept; `station`: the claim where it
     -- stands, negative where it stands aside; `ends`: when its patience ends, on the session clock (0: it
-    -- does not run); `let_go`: how often it has ended; `forced`: how often a nested request has ended it
-    -- since; `is_fresh`: it stands for the first, and has to choose when it is the first there.
+    -- does not run); `let_go`: how often it has ended; `is_fresh`: it stands for the first, and has to choose
+    -- when it is the first there; `forced`: only for earlier versions of these scripts, which read it.
 
     local function new_road(lease)
         local order = {}
@@ -271,9 +270,6 @@ function make.roads()
         add_all(KEPT, '0', kept_members(lease, {claim}))
         move_on_road(road, road.station, road.kept + 1)
         road.kept = road.kept + 1
-        for place = 1, road.kept do -- it waits for something else now: it may make way again
-            mark_if_waited_for(lease.claims[road.order[place]].name)
-        end
         roads.stand(lease, to or roads.choose_station(lease))
     end
 
@@ -310,17 +306,13 @@ function make.roads()
         call('ZREM', KEEPING, lease.key)
     end
 
-    local function let_go(lease, is_forced)
+    local function let_go(lease)
         local road = lease.road
         note_move()
         if road.station > 0 then
             move_on_road(road, road.station, 1)
         end
-        if is_forced then
-            road.forced = road.forced + 1
-        else
-            road.forced, road.let_go = 0, min(road.let_go + 1, MAX_DOUBLINGS)
-        end
+        road.let_go = min(road.let_go + 1, MAX_DOUBLINGS)
         roads.keep_nothing(lease)
     end
 
@@ -366,85 +358,6 @@ function make.roads()
             call('ZREM', KEPT, unpack(kept_members(lease, lease.claims)))
             call('ZREM', KEEPING, lease.key)
         end
-    end
-
-    -- ---- nested requests ----
-
-    -- What the leases under which it runs hold: these units come back only after it has ended.
-    local function names_above(lease)
-        local names = {}
-        for _, id in ipairs(split(lease.above, ',')) do
-            local above = load_lease(lease.session .. '/' .. id)
-            if above and above.state == 'H' and above.uid == lease.uid then
-                for _, claim in ipairs(above.claims) do
-                    names[claim.name] = true
-                end
-            end
-        end
-        return names
-    end
-
-    -- Older leases, oldest first, for which some of these names are kept while they wait for what the lease's
-    -- ancestors hold.
-    local function keepers_who_make_way(lease, name, names)
-        local keepers, seen, n = {}, {}, 0
-        each_power(name .. ' ', function(power)
-            local members = call('ZRANGEBYLEX', KEPT, '[' .. power .. ':',
-                '(' .. power .. ':' .. order_text(lease), 'LIMIT', 0, max(MAX_WALKED - n, 0))
-            n = n + #members
-            for _, member in ipairs(members) do
-                local key = match(member, '(%S+)$')
-                local keeper = not seen[key] and load_lease(key)
-                local claim = keeper and claim_on(keeper, name)
-                if claim and roads.keeps(keeper, claim) and keeper.road.forced < MAX_FORCED
-                    and names[roads.station_of(keeper).name] then
-                    keepers[#keepers + 1] = {lease = keeper, count = claim.count}
-                end
-                seen[key] = true
-            end
-        end)
-        table.sort(keepers, function(a, b)
-            return order_text(a.lease) < order_text(b.lease)
-        end)
-        return keepers
-    end
-
-    -- Which leases have to let go of these claims, as far as necessary; nil if that does not suffice for all
-    -- claims.
-    function roads.who_makes_way(lease, claims)
-        if not lease.above or not db.keeps then
-            return nil
-        end
-        local names, making_way, is_in = names_above(lease), {}, {}
-        for _, claim in ipairs(claims) do
-            local resource = resource_of(claim.name)
-            local head = head_of(claim.name)
-            if not resource.definition or is_blocked(resource, own_limit(claim)) or held_up_by(resource)
-                or head and head < claim.name .. ' ' .. order_text(lease) then
-                return nil
-            end
-            local n = n_available(resource, own_limit(claim)) - roads.kept_for_older(lease, claim.name .. ' ')
-            for _, keeper in ipairs(n < claim.count and keepers_who_make_way(lease, claim.name, names) or {}) do
-                if n < claim.count then
-                    n = n + keeper.count
-                    making_way[#making_way + 1] = not is_in[keeper.lease.key] and keeper.lease or nil
-                    is_in[keeper.lease.key] = true
-                end
-            end
-            if n < claim.count or not pick_units(claim, #lease.claims) then
-                return nil
-            end
-        end
-        return making_way
-    end
-
-    -- Whether there are now enough units for all its claims.
-    function roads.make_way(lease, claims)
-        local making_way = roads.who_makes_way(lease, claims)
-        for _, keeper in ipairs(making_way or {}) do
-            let_go(keeper, true)
-        end
-        return making_way ~= nil
     end
 
     -- Nothing is kept for the lease: removes what a broken-off script has left.

@@ -192,6 +192,9 @@ function make.turns()
         end
         give_tokens(lease)
         hold_units(lease)
+        if lease.above then
+            made.circles.forget(lease)
+        end
         tell_granted(lease)
         leave_queues(lease)
     end
@@ -265,9 +268,7 @@ function make.turns()
         end
         local claim = road and made.roads.station_of(lease) or lease.claims[1]
         if not has(lease, claim, true) then
-            return made.roads.who_makes_way(lease, {claim}) and function()
-                made.roads.make_way(lease, {claim})
-            end
+            return nil
         end
         local lost = road and made.roads.lost_place(lease)
         if lost == 0 then
@@ -328,7 +329,7 @@ function make.turns()
             local take = lease and step_of_waiter(lease)
             if lease then
                 step = take and {take = take, order = order_text(lease), name = name, at = n_steps,
-                    is_local = not lease.road and not lease.above} or nil
+                    is_local = not lease.road} or nil
                 break
             end
             n_served = n_served + 1

@@ -242,6 +242,7 @@ function make.time()
     local function end_grace()
         call('HDEL', DB, 'grace', 'first')
         db.grace = nil
+        db.may_have_circle = db.nested
     end
 
     return {goes_on = goes_on, begin_grace = begin_grace, end_grace = end_grace,
@@ -281,10 +282,12 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
 
     -- Ends every call: serves all queues that may move.
     function settle()
-        if db.grace or (#dirty == 0 and is_clean()) then
-            return
+        if not db.grace and (#dirty > 0 or not is_clean()) then
+            made.turns.serve_dirty()
         end
-        made.turns.serve_dirty()
+        while not db.grace and db.may_have_circle and db.nested do
+            db.may_have_circle = made.circles.break_one()
+        end
     end
 
     local function is_ours(member) -- a place in a queue

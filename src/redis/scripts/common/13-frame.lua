@@ -127,7 +127,7 @@ do
         db.layout, db.ttl, db.lag, db.is_cluster = record.layout, record.ttl, record.lag, record.is_cluster
         db.replid, db.run, db.epoch, db.clock = record.replid, record.run, record.epoch, record.clock
         db.sweep, db.keeps, db.convert = record.sweep, record.keeps, record.convert
-        db.history, db.missed = record.history, record.missed
+        db.history, db.missed, db.nested = record.history, record.missed, record.nested
         db.memory, db.sequence, db.last = mark, last.sequence, last.at
         return true
     end
@@ -158,7 +158,7 @@ do
         local now = db.last_memory or {of = DB}
         now.record = {layout = db.layout, ttl = db.ttl, lag = db.lag, is_cluster = db.is_cluster,
             replid = db.replid, run = db.run, epoch = db.epoch, clock = db.clock, sweep = db.sweep, keeps = db.keeps, convert = db.convert,
-            history = db.history, missed = db.missed}
+            history = db.history, missed = db.missed, nested = db.nested}
         now.sequence, now.at, now.replid = db.sequence, db.last, db.now_replid
         now.definitions, now.resources, now.sessions = definitions, resources, sessions
         now.walked, now.noted = walked, noted

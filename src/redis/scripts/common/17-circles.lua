@@ -1,0 +1,203 @@
+-- ---- nested requests that wait for each other: doc/ordering.md. For calls while any such request waits ----
+function make.circles()
+    local MAX_REQUESTS = 128 -- more than so many are not noted
+    local MAX_LOOKED_AT = 1000 -- leases, in one search; if that is too few, none is in a circle
+    local circles = {}
+
+    -- ---- `nested` of the database: the KEYs of requests that wait under leases ----
+
+    local function set_nested(keys)
+        db.nested = #keys > 0 and table.concat(keys, ' ')
+        if db.nested then
+            call('HSET', DB, 'nested', db.nested)
+        else
+            call('HDEL', DB, 'nested')
+        end
+    end
+
+    local function nested_but(lease)
+        local keys, is_in = {}, false
+        for _, key in ipairs(split(db.nested or '', ' ')) do
+            if key == lease.key then
+                is_in = true
+            else
+                keys[#keys + 1] = key
+            end
+        end
+        return keys, is_in
+    end
+
+    -- The lease begins to wait. Before its record is written: without one, it is no member.
+    function circles.note(lease)
+        local keys, is_in = nested_but(lease)
+        if not is_in and #keys < MAX_REQUESTS then
+            keys[#keys + 1] = lease.key
+            set_nested(keys)
+        end
+        db.may_have_circle = db.nested
+    end
+
+    -- The lease waits no longer.
+    function circles.forget(lease)
+        local keys, is_in = nested_but(lease)
+        if is_in then
+            set_nested(keys)
+        end
+    end
+
+    -- Whether others wait behind a member of QUEUE, there or elsewhere.
+    function circles.is_before_one(member)
+        local name = match(member, '^%S+')
+        local low, high = of_name(name)
+        return call('ZRANGEBYLEX', QUEUE, '(' .. member, high, 'LIMIT', 0, 1)[1]
+            or call('ZRANGEBYLEX', ELSEWHERE, '(' .. member, high, 'LIMIT', 0, 1)[1]
+            or call('ZRANGEBYLEX', ASIDE, low, high, 'LIMIT', 0, 1)[1]
+    end
+
+    -- ---- the search ----
+
+    local leases, n_looked_at -- by KEY
+    local n_below -- by the KEY of a lease: how many of the requests run under it
+    local inside -- by "NAME" and "NAME UID": units that leases with requests below them have
+
+    local function lease_at(key)
+        if leases[key] == nil then
+            n_looked_at = n_looked_at + 1
+            leases[key] = load_lease(key) or false
+        end
+        return leases[key]
+    end
+
+    local function keys_above(lease)
+        local keys = {}
+        for i, id in ipairs(split(lease.above, ',')) do
+            keys[i] = lease.session .. '/' .. id
+        end
+        return keys
+    end
+
+    -- The units of its ancestors are inside, by 1, or not any more, by -1.
+    local function put_inside(lease, by)
+        for _, key in ipairs(keys_above(lease)) do
+            local above = lease_at(key)
+            local n = n_below[key] or 0
+            n_below[key] = n + by
+            local changes = above and above.state == 'H' and above.uid == lease.uid and min(n, n + by) == 0
+            for _, claim in ipairs(changes and above.claims or {}) do
+                for _, what in ipairs({claim.name, claim.name .. ' ' .. above.uid}) do
+                    inside[what] = (inside[what] or 0) + by * claim.count
+                end
+            end
+        end
+    end
+
+    -- Even when everything outside has come back. A limit that an operator has lowered may rise.
+    local function never_has(claim)
+        local n, resource = inside[claim.name] or 0, resource_of(claim.name)
+        return n > 0 and resource.definition and claim.count > max_of(resource, own_limit(claim)) - n
+    end
+
+    local function never_fits(lease, claim)
+        local n, resource = inside[claim.name .. ' ' .. lease.uid] or 0, resource_of(claim.name)
+        local most = resource.definition and resource.definition['max-units-per-user'] or 0
+        return n > 0 and most > 0 and claim.count > most - n
+    end
+
+    -- Such a waiter steps aside when it is the first in its queue.
+    local function fits_sometime(lease)
+        for _, claim in ipairs(lease.claims) do
+            if never_fits(lease, claim) then
+                return false
+            end
+        end
+        return true
+    end
+
+    -- Whether somebody stands before it for ever.
+    local function is_barred(lease, claim)
+        if (inside[claim.name] or 0) == 0 then
+            return false
+        end
+        local low, high = '[' .. claim.name .. ' ', '(' .. claim.name .. ' ' .. order_text(lease)
+        for _, member in ipairs(call('ZRANGEBYLEX', QUEUE, low, high, 'LIMIT', 0, MAX_LOOKED_AT)) do
+            local other = lease_at(match(member, '(%S+)$'))
+            local theirs, number = nil, nil
+            if other and other.state == 'W' then
+                theirs, number = claim_on(other, claim.name)
+            end
+            local stands = theirs and (not other.road or other.road.station == number)
+            if stands and never_has(theirs) and fits_sometime(other) then
+                return true
+            elseif n_looked_at > MAX_LOOKED_AT then
+                return false
+            end
+        end
+        return false
+    end
+
+    -- The first name of which it will never have what it wants.
+    local function name_never_had(lease)
+        for _, claim in ipairs(lease.claims) do
+            if never_has(claim) or never_fits(lease, claim) or is_barred(lease, claim) then
+                return claim.name
+            end
+        end
+    end
+
+    -- The nested requests that wait, by their records; forgets the others.
+    local function find_requests()
+        local keys, above, requests = split(db.nested, ' '), {}, {}
+        batch.look_up(keys)
+        for _, key in ipairs(keys) do
+            local lease = lease_at(key)
+            if lease and lease.state == 'W' and lease.above then
+                requests[#requests + 1] = lease
+                append(above, keys_above(lease))
+            end
+        end
+        if #requests < #keys then
+            for i, lease in ipairs(requests) do
+                keys[i] = lease.key
+            end
+            set_nested({unpack(keys, 1, #requests)})
+        end
+        batch.look_up(above)
+        for _, lease in ipairs(requests) do
+            put_inside(lease, 1)
+        end
+        return requests
+    end
+
+    -- Those that are left when all have been taken out that are served once everybody outside has given
+    -- everything back, one after the other.
+    local function reduce(requests)
+        local n
+        repeat
+            n = #requests
+            for i = n, 1, -1 do
+                if n_looked_at > MAX_LOOKED_AT or not name_never_had(requests[i]) then
+                    put_inside(table.remove(requests, i), -1)
+                end
+            end
+        until #requests == n
+    end
+
+    -- Asks the daemon of the last one of those in a circle to deny it. From now on it is not noted. Returns
+    -- whether there was one.
+    function circles.break_one()
+        leases, n_looked_at, n_below, inside = {}, 0, {}, {}
+        local requests, last = find_requests(), nil
+        reduce(requests)
+        n_work = n_work + n_looked_at
+        for _, lease in ipairs(requests) do
+            last = (not last or order_text(lease) > order_text(last)) and lease or last
+        end
+        if last then
+            emit(last.session, format('circle %s %s', last.id, name_never_had(last)))
+            circles.forget(last)
+        end
+        return last ~= nil
+    end
+
+    return circles
+end
