@@ -76,6 +76,7 @@ def test_somebody_outside_has_enough(world):
     a.acquire("outside", "s")
     a.acquire("inner", under("s", "holds"))
     b.acquire("inner", under("s", "holds"))
+    assert circles(a) == circles(b) == []
     ok(a.release("outside"))
     assert list(a.granted()) == ["inner"]
     ok(a.release("inner"))

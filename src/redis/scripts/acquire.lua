@@ -143,13 +143,11 @@ local function acquire(lease)
     if known then
         if known.state == 'H' then
             return granted(known)
-        elseif known.road then
-            made.roads.note_elsewhere(known) -- a script may have been broken off
         end
-        if known.above then
-            made.circles.note(known)
+        db.may_have_circle = db.nested -- a script may have been broken off
+        if known.road then
+            made.roads.note_elsewhere(known)
         end
-        db.may_have_circle = db.nested
         return waiting(known)
     elseif is_owned(lease.key) then
         made.turns.leave_unbegun(lease)
