@@ -35,9 +35,8 @@ struct line {
 
 static void line_next(struct line *line)
 {
-    struct lease *above = ++line->n <= MAX_ANCESTORS
-        ? lease_above(line->core, line->at ? line->at : line->of)
-        : NULL;
+    struct lease *above =
+        ++line->n <= MAX_ANCESTORS ? lease_above(line->core, line->at ? line->at : line->of) : NULL;
     bool counts = above && (!line->is_of_one_user || above->uid == line->of->uid);
     line->at = counts ? above : NULL;
 }
@@ -104,8 +103,8 @@ static bool never_has_units(const struct claim *claim)
 
 static bool never_fits_quota(const struct claim *claim)
 {
-    return !leaves_room(claim->resource->definition->max_units_per_user, claim->usage->n_inside,
-        claim->count);
+    return !leaves_room(
+        claim->resource->definition->max_units_per_user, claim->usage->n_inside, claim->count);
 }
 
 const struct claim *circle_of_one(struct core *core, const struct lease *lease)
@@ -129,6 +128,7 @@ struct search {
     struct core *core;
     struct lease *requests[MAX_REQUESTS]; /* nested ones that nothing serves, as far as known */
     size_t n;
+    size_t n_in_circle; /* the first of them */
     size_t n_looked_at;
 };
 
@@ -152,8 +152,8 @@ static const struct claim *claim_in_the_way(struct search *search, const struct 
          sorted_set_node_is_before(node, &claim_place(claim)->node);
          node = sorted_set_next(node)) {
         const struct place *place = place_of_node(node);
-        bool may_be_passed = definition->order != ORDER_FIFO &&
-            place->overtaken < definition->max_overtakes;
+        bool may_be_passed =
+            definition->order != ORDER_FIFO && place->overtaken < definition->max_overtakes;
         search->n_looked_at++;
         if (!may_be_passed && never_has_units(place->claim) && !steps_aside(place->claim->lease)) {
             return place->claim;
@@ -219,15 +219,63 @@ static void search_reduce(struct search *search)
     } while (search->n < n);
 }
 
-/* The last one in the order of the queues. */
+/* That ancestor of the request which holds some of the resource. */
+static const struct lease *holder_above(
+    struct search *search, const struct lease *request, const struct claim *wanted)
+{
+    struct line line = line_of(search->core, request, true);
+    while (line.at && !claim_on(line.at, wanted->resource)) {
+        line_next(&line);
+    }
+    search->n_looked_at += (size_t)line.n;
+    return line.at;
+}
+
+/* Whether one of them waits for what the request's ancestors hold: another one, or itself behind
+ * somebody who does. */
+static bool is_waited_for(struct search *search, const struct lease *request)
+{
+    bool is = false;
+    for (size_t k = 0; !is && k < search->n_in_circle; k++) {
+        const struct lease *other = search->requests[k];
+        for (size_t i = 0; !is && i < other->n_claims; i++) {
+            const struct claim *claim = &other->claims[i];
+            bool may_be = other != request || claim_in_the_way(search, claim);
+            is = may_be && is_never_granted(search, claim) && holder_above(search, request, claim);
+        }
+    }
+    return is;
+}
+
+/* Puts those behind the others who wait for a circle and are in none: to deny them would help
+ * nobody. */
+static void search_find_circle(struct search *search)
+{
+    size_t n;
+    search->n_looked_at = 0; /* the search has not taken too long */
+    search->n_in_circle = search->n;
+    do {
+        n = search->n_in_circle;
+        for (size_t i = n; i-- > 0;) {
+            struct lease *request = search->requests[i];
+            if (search->n_looked_at <= MAX_LOOKED_AT && !is_waited_for(search, request)) {
+                search->requests[i] = search->requests[--search->n_in_circle];
+                search->requests[search->n_in_circle] = request;
+            }
+        }
+    } while (search->n_in_circle < n);
+    search->n_in_circle = search->n_in_circle > 0 ? search->n_in_circle : search->n;
+}
+
+/* The last one of the circle, in the order of the queues. */
 static size_t search_last(const struct search *search)
 {
     size_t last = 0;
-    for (size_t i = 1; i < search->n; i++) {
+    for (size_t i = 1; i < search->n_in_circle; i++) {
         const struct waiting *waiting = search->requests[i]->waiting;
         const struct waiting *before = search->requests[last]->waiting;
-        last = sorted_set_node_is_before(&before->places[0].node, &waiting->places[0].node) ? i
-                                                                                            : last;
+        last =
+            sorted_set_node_is_before(&before->places[0].node, &waiting->places[0].node) ? i : last;
     }
     return last;
 }
@@ -239,18 +287,6 @@ void circle_clear(struct circle *circle)
     while (circle->n_steps > 0) {
         free(circle->steps[--circle->n_steps].resource);
     }
-}
-
-/* That ancestor of the request which holds some of the resource. */
-static const struct lease *holder_above(
-    struct search *search, const struct lease *request, const struct claim *wanted)
-{
-    struct line line = line_of(search->core, request, true);
-    while (line.at && !claim_on(line.at, wanted->resource)) {
-        line_next(&line);
-    }
-    search->n_looked_at += (size_t)line.n;
-    return line.at;
 }
 
 /* How the search for words came to a request: the one before it waits for what `holder` has, under
@@ -272,11 +308,10 @@ struct strides {
 static void stride_on(struct search *search, struct strides *strides, size_t from)
 {
     const struct lease *request = search->requests[from];
-    const struct claim *claim = claim_never_granted(search, request);
-    const struct claim *ahead = never_has_units(claim) || never_fits_quota(claim)
-        ? NULL
-        : claim_in_the_way(search, claim);
-    for (size_t i = 0; i < search->n && !strides->back.holder; i++) {
+    const struct claim *claim = claim_never_granted(search, request); /* NULL: this takes long */
+    bool is_in_the_way = claim && !never_has_units(claim) && !never_fits_quota(claim);
+    const struct claim *ahead = is_in_the_way ? claim_in_the_way(search, claim) : NULL;
+    for (size_t i = 0; claim && i < search->n_in_circle && !strides->back.holder; i++) {
         bool is_back = i == strides->goal;
         bool is_known = is_back ? from == i && !ahead : strides->to[i].holder != NULL;
         const struct lease *holder =
@@ -318,17 +353,16 @@ static void search_describe(struct search *search, size_t victim, struct circle 
 {
     struct strides *strides = memory_new(sizeof *strides);
     const struct lease *lease = search->requests[victim];
+    search->n_looked_at = 0; /* nor will this */
+    circle_clear(circle);
+    circle->claim = (size_t)(claim_never_granted(search, lease) - lease->claims);
     strides->goal = victim;
     strides->order[strides->n++] = victim;
     for (size_t i = 0; i < strides->n && !strides->back.holder; i++) {
         stride_on(search, strides, strides->order[i]);
     }
-    circle_clear(circle);
-    circle->claim = (size_t)(claim_never_granted(search, lease) - lease->claims);
     if (strides->back.holder) {
         add_strides(circle, strides);
-    } else if (strides->n > 1) { /* it waits for a circle of others */
-        add_stride(circle, &strides->to[strides->order[1]]);
     }
     free(strides);
 }
@@ -371,6 +405,7 @@ struct lease *circle_next_victim(struct core *core)
     struct search search;
     search_begin(&search, core);
     search_reduce(&search);
+    search_find_circle(&search);
     size_t last = search_last(&search);
     struct lease *victim = search.n > 0 ? search.requests[last] : NULL;
     if (victim && lease_is_detached(victim)) {

@@ -18,8 +18,8 @@ uint32_t circle_units_above(struct core *core, const struct claim *claim);
 /* A lease begins to wait, or no longer waits. */
 void circle_enter(struct core *core, struct lease *lease);
 void circle_leave(struct core *core, struct lease *lease);
-/* What may complete a circle: somebody stands before others now, has come back, or has got units; or
- * a limit has changed. */
+/* What may complete a circle: somebody stands before others now, has come back, or has got units;
+ * or a limit has changed. */
 void circle_look(struct core *core);
 /* A request that has to be denied, and of core_last_circle() why; NULL: there is none. */
 struct lease *circle_next_victim(struct core *core);

@@ -184,8 +184,8 @@ static void why_circle(struct text *out, const struct refusal *refusal)
         }
         add_circle_step(out, refusal, &circle->steps[i]);
     }
-    text_add(out, circle->n_steps > 0 ? ", under which this runs"
-                                      : code_table[CODE_CIRCLE].meaning);
+    bool is_known = circle->n_steps > 0;
+    text_add(out, is_known ? ", under which this runs" : code_table[CODE_CIRCLE].meaning);
 }
 
 /* The outcomes that can be explained better than by their code. */

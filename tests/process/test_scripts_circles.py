@@ -61,6 +61,16 @@ def test_the_lowest_priority(world):
     assert circles(a) == [["inner", "s"]] and circles(b) == []
 
 
+def test_who_waits_for_a_circle_is_in_none(world):
+    a, b = world.several(2, {name: definition() for name in "xyz"})
+    for one, lease in ((a, "x"), (a, "y"), (b, "z")):
+        one.acquire(lease, lease)
+    a.acquire("1", under("y", "x"), priority=1)
+    b.acquire("waits", under("x", "z"))
+    a.acquire("2", under("x", "y"), priority=1)
+    assert circles(a) == [["2", "x"]] and circles(b) == []
+
+
 def test_until_there_is_none(world):
     a, b = two(world, limit=3)
     a.acquire("third", "s")

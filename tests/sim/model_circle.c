@@ -110,8 +110,8 @@ static bool is_barred(const struct unserved *unserved, const struct model_lease 
         const struct model_claim *theirs =
             other->station < 0 ? NULL : &other->claims[other->station];
         bool stands = theirs && theirs->resource == claim->resource;
-        bool bars = stands &&
-            (rules->order == ORDER_FIFO || theirs->overtaken >= rules->max_overtakes);
+        bool bars =
+            stands && (rules->order == ORDER_FIFO || theirs->overtaken >= rules->max_overtakes);
         if (bars && never_has(unserved, theirs) && fits_sometime(unserved, other)) {
             return true;
         }
@@ -155,10 +155,47 @@ static struct unserved find_unserved(const struct model *model)
     return unserved;
 }
 
+/* Does it wait for what the other's ancestors hold; if it is the other, behind somebody? */
+static bool waits_for(const struct unserved *unserved, const struct model_lease *lease,
+    const struct model_lease *other)
+{
+    const struct model *model = unserved->model;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct model_claim *claim = &lease->claims[i];
+        bool is_stuck_there = is_stuck(unserved, lease, claim) &&
+            (lease != other || is_barred(unserved, lease, claim));
+        for (size_t k = 0; is_stuck_there && k < model->n_leases; k++) {
+            struct model_lease *above = model->leases[k];
+            if (model_claim_on(above, claim->resource) && runs_under(model, other, above, true)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Without those for whom none of the others waits, one after the other. */
+static struct unserved find_circle(const struct unserved *unserved)
+{
+    struct unserved circle = *unserved;
+    for (size_t i = 0; i < circle.n; i++) {
+        bool is_waited_for = false;
+        for (size_t k = 0; k < circle.n; k++) {
+            is_waited_for |= waits_for(unserved, circle.list[k], circle.list[i]);
+        }
+        if (!is_waited_for) {
+            memmove(&circle.list[i], &circle.list[i + 1], (--circle.n - i) * sizeof circle.list[0]);
+            i = (size_t)-1; /* from the beginning */
+        }
+    }
+    return circle.n > 0 ? circle : *unserved;
+}
+
 struct model_lease *model_last_in_circle(const struct model *model)
 {
     struct unserved unserved = find_unserved(model);
-    struct model_lease *last = unserved.n > 0 ? unserved.list[unserved.n - 1] : NULL;
+    struct unserved circle = find_circle(&unserved);
+    struct model_lease *last = circle.n > 0 ? circle.list[circle.n - 1] : NULL;
     return last && last->client >= 0 ? last : NULL;
 }
 

@@ -65,8 +65,8 @@ static void begin(uint64_t seed)
     for (size_t i = 0; i < N_RESOURCES; i++) {
         make_definition(&world.definitions[i], i);
     }
-    core_define(world.core, world.definitions, N_RESOURCES, &bounds, world.now, &world.effects,
-        &refused);
+    core_define(
+        world.core, world.definitions, N_RESOURCES, &bounds, world.now, &world.effects, &refused);
     for (uint32_t i = 0; i < N_USERS; i++) {
         core_client_init(world.core, &world.clients[i], 1000 + i);
     }
@@ -196,8 +196,8 @@ static void happen(bool is_traced_now)
 {
     uint32_t dice = random_below(&world.random, 100);
     if (is_traced_now) {
-        printf("%u: %zu hold, %zu wait\n", dice, core_n_held(world.core),
-            core_n_waiting(world.core));
+        printf(
+            "%u: %zu hold, %zu wait\n", dice, core_n_held(world.core), core_n_waiting(world.core));
     }
     if (dice < 25) {
         ask(false);
@@ -218,8 +218,8 @@ static void come_to_an_end(void)
     while (some_job(is_held) || some_job(waits)) {
         if (!end_one(may_end)) {
             nanoseconds next = core_next_deadline(world.core);
-            REQUIRE(next != NEVER, "%zu hold and %zu wait for each other",
-                core_n_held(world.core), core_n_waiting(world.core));
+            REQUIRE(next != NEVER, "%zu hold and %zu wait for each other", core_n_held(world.core),
+                core_n_waiting(world.core));
             pass_time(next);
         }
     }

@@ -39,6 +39,12 @@ static const struct story circles[] = {
     {"for several resources at once",
         {"lock a", "lock b", "lock c", "ann has A: a", "bob has B: b", "ann waits N: c b parent=A",
             "bob acquires M: c a parent=B -> circle a"}},
+    /* W only waits for those in the circle: it is served when that is broken. */
+    {"of those in the circle, not of those who wait for it",
+        {"lock a", "lock b", "lock w", "ann has A: a", "bob has B: b", "cy has C: w",
+            "ann waits N: b parent=A priority=1", "cy waits W: a parent=C",
+            "bob acquires M: a parent=B priority=1 -> circle a", "bob ends B -> ok; N granted b=0",
+            "ann ends N", "ann ends A -> ok; W granted a=0"}},
     /* Who does not want to wait is told that it would. */
     {"without a wait",
         {"semaphore s limit=2", "ann has A: s", "bob has B: s", "ann waits N: s parent=A",
@@ -98,8 +104,8 @@ static const struct story in_the_way[] = {
             "ann acquires M: s parent=A -> circle s"}},
     {"first-fit, and others pass",
         {"semaphore s limit=3 order=first-fit max-overtakes=1", "ann has A: s", "bob has B: s:2",
-            "zoe waits Y: s:3", "ann waits N: s:2 parent=A",
-            "bob ends B -> ok; N granted s=1,2", "ann waits M: s parent=A -> circle s"}},
+            "zoe waits Y: s:3", "ann waits N: s:2 parent=A", "bob ends B -> ok; N granted s=1,2",
+            "ann waits M: s parent=A -> circle s"}},
     {"first-fit, and one passes who is not nested",
         {"semaphore s limit=4 order=first-fit max-overtakes=1", "ann has A: s", "bob has B: s:2",
             "zoe waits Y: s:4", "ann waits N: s:2 parent=A",

@@ -135,10 +135,14 @@ function make.circles()
         return false
     end
 
+    local function is_never_had(lease, claim)
+        return never_has(claim) or never_fits(lease, claim) or is_barred(lease, claim)
+    end
+
     -- The first name of which it will never have what it wants.
     local function name_never_had(lease)
         for _, claim in ipairs(lease.claims) do
-            if never_has(claim) or never_fits(lease, claim) or is_barred(lease, claim) then
+            if is_never_had(lease, claim) then
                 return claim.name
             end
         end
@@ -182,6 +186,38 @@ function make.circles()
         until #requests == n
     end
 
+    -- Whether the first waits for what the other's ancestors hold; if it is the other: behind somebody.
+    local function waits_for(lease, other)
+        for _, key in ipairs(keys_above(other)) do
+            local above = lease_at(key)
+            for _, held in ipairs(above and above.state == 'H' and above.uid == other.uid and above.claims or {}) do
+                local claim = claim_on(lease, held.name)
+                if claim and (lease ~= other or is_barred(lease, claim)) and is_never_had(lease, claim) then
+                    return true
+                end
+            end
+        end
+        return false
+    end
+
+    -- Without those for whom none of the others waits, one after the other: to deny them would help nobody.
+    local function circle_of(requests)
+        local circle, n = {unpack(requests)}, nil
+        repeat
+            n = #circle
+            for i = n, 1, -1 do
+                local is_waited_for = false
+                for _, lease in ipairs(circle) do
+                    is_waited_for = is_waited_for or waits_for(lease, circle[i])
+                end
+                if not is_waited_for then
+                    table.remove(circle, i)
+                end
+            end
+        until #circle == n
+        return n > 0 and circle or requests
+    end
+
     -- Asks the daemon of the last one of those in a circle to deny it. From now on it is not noted. Returns
     -- whether there was one.
     function circles.break_one()
@@ -189,7 +225,7 @@ function make.circles()
         local requests, last = find_requests(), nil
         reduce(requests)
         n_work = n_work + n_looked_at
-        for _, lease in ipairs(requests) do
+        for _, lease in ipairs(circle_of(requests)) do
             last = (not last or order_text(lease) > order_text(last)) and lease or last
         end
         if last then
