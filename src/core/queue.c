@@ -200,7 +200,9 @@ static void hold(struct core *core, struct lease *lease, nanoseconds granted_at)
     if (lease->database != 0) {
         tenure_holds(lease);
     }
-    circle_look(core); /* what runs under it may have come back before; others may be overtaken */
+    if (!TAILQ_EMPTY(&core->nested)) {
+        circle_look(core); /* what runs under it may have come back before; it may have overtaken */
+    }
     news_lease(&core->news, lease);
     quota_changed_for(core, lease);
 }
@@ -401,7 +403,9 @@ static void break_circles(struct core *core, nanoseconds now, struct effects *ef
 void core_settle(struct core *core, nanoseconds now, struct effects *effects)
 {
     queue_pump(core, now, effects);
-    break_circles(core, now, effects);
+    if (core->may_have_circle) {
+        break_circles(core, now, effects);
+    }
     if (core_is_drained(core) && !core->drain_reported) {
         core->drain_reported = true;
         effects_append(effects, EFFECT_DRAINED, NULL, NULL, OUTCOME_OK);

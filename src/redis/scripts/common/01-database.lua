@@ -107,7 +107,7 @@ local function begin_call(keys, arguments)
     db = {at = at and at < MAX_CREDIBLE and at or 0, micros = 0, info = '', now_replid = '', is_master = false, layout = nil, replid = nil, ttl = nil, clock = nil,
         last = nil, grace = nil, epoch = nil, lag = nil, sequence = nil, sweep = nil, run = nil, keeps = nil,
         convert = nil, is_cluster = false, memory = nil, remembers = nil, last_memory = nil, first_expiry = nil,
-        has_left = nil, last_number = nil, n_numbers = nil, history = false, missed = false, nested = false, may_have_circle = false} -- makes room for these names at once
+        has_left = nil, last_number = nil, n_numbers = nil, history = false, missed = false} -- makes room for these names at once
     noted = {weight = 0, first = {}, is_empty = {}}
     for i = 1, #fresh do
         fresh[i]()

@@ -282,10 +282,12 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
 
     -- Ends every call: serves all queues that may move.
     function settle()
-        if not db.grace and (#dirty > 0 or not is_clean()) then
+        if db.grace then
+            return
+        elseif #dirty > 0 or not is_clean() then
             made.turns.serve_dirty()
         end
-        while not db.grace and db.may_have_circle and db.nested do
+        while db.may_have_circle do
             db.may_have_circle = made.circles.break_one()
         end
     end

@@ -150,7 +150,7 @@ function make.circles()
 
     -- The nested requests that wait, by their records; forgets the others.
     local function find_requests()
-        local keys, above, requests = split(db.nested, ' '), {}, {}
+        local keys, above, requests = split(db.nested or '', ' '), {}, {}
         batch.look_up(keys)
         for _, key in ipairs(keys) do
             local lease = lease_at(key)
