@@ -4,7 +4,7 @@ import pytest
 
 from daemon_help import event, shown
 from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
-from fleet_ops_help import client_of, fleet, gets, queues
+from fleet_ops_help import asks, client_of, fleet, gets, queues
 
 pytestmark = needs_redis
 
@@ -55,6 +55,18 @@ def test_what_it_has_waited_for_is_kept_for_a_while(pair):
     assert event(behind)[:2] == ("granted", next_one)  # the shorter of both, 2 s
     assert "kept" not in shown(two, "licence")
     assert shown(two, "licence")["waiters"][0]["blocker"] == "db"
+
+
+def test_two_that_ask_again(pair):
+    """Each job on its host has half of it: the last one is told that it would wait for ever."""
+    one, two = map(client_of, pair)
+    first, second = gets(one, "acquire db:2"), gets(two, "acquire db:2")
+    waiting = queues(one, f"acquire db parent={first}")
+    inner, answer = asks(two, f"acquire db parent={second}")
+    line = two.line() if answer.startswith("waiting ") else f"* {answer}"
+    assert line.startswith(f"* denied {inner} circle db:%20"), (answer, line)
+    assert two.request(f"release {second}") == "ok"
+    assert event(one)[:2] == ("granted", waiting)
 
 
 def test_a_place_is_kept_over_a_restart(pair):
