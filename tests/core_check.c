@@ -73,11 +73,19 @@ static void check_given(const struct resource *resource)
 
 static void check_holders(const struct resource *resource)
 {
-    uint32_t held = 0;
+    uint32_t held = 0, n_shares = 0;
     uint64_t token = 0;
     const struct claim *claim = resource_first_holder(resource);
     for (; claim; claim = claim_next_holder(claim)) {
         uint32_t count = 0;
+        REQUIRE(claim->token >= token && claim->resource == resource);
+        REQUIRE(claim->node.major == claim->token && claim->node.minor == claim->lease->id);
+        token = claim->token;
+        if (claim_is_share(claim)) {
+            REQUIRE(!claim->units && claim->lease->state == LEASE_HELD);
+            n_shares++;
+            continue;
+        }
         for (const struct unit *unit = claim->units; unit; unit = unit->next_of_claim) {
             REQUIRE(unit->claim == claim && unit->resource == resource);
             count++;
@@ -85,12 +93,29 @@ static void check_holders(const struct resource *resource)
         REQUIRE(count == claim->count && claim->lease->state == LEASE_HELD);
         REQUIRE(!claim->lease->waiting);
         REQUIRE(claim->token != 0 || resource_is_fleet(resource));
-        REQUIRE(claim->token >= token && claim->resource == resource);
-        REQUIRE(claim->node.major == claim->token && claim->node.minor == claim->lease->id);
-        token = claim->token;
         held += count;
     }
-    REQUIRE(held == resource->n_in_state[UNIT_HELD]);
+    REQUIRE(held == resource->n_in_state[UNIT_HELD] && n_shares == resource->n_shares);
+}
+
+/* What others share is its own, and held. */
+static void check_shares(const struct core *core, const struct lease *lease)
+{
+    const struct claim *share;
+    LIST_FOREACH (share, &lease->shares, share_link) {
+        REQUIRE(share->of->lease == lease && share->sharer == lease->id);
+        REQUIRE(share->of < &lease->claims[lease->n_claims] && share->count <= share->of->count);
+        REQUIRE(lease->state == LEASE_HELD && share->lease->uid == lease->uid);
+        REQUIRE(share->lease->state == LEASE_WAITING || share->token == share->of->token);
+        REQUIRE(lease->stopping == OUTCOME_OK || share->lease->stopping != OUTCOME_OK);
+    }
+    for (size_t i = lease->n_claims; i < lease_n_all(lease); i++) {
+        REQUIRE(lease->claims[i].sharer < lease->id);
+        REQUIRE(lease->claims[i].of || lease->stopping != OUTCOME_OK);
+    }
+    bool is_absent = lease->client == &core->absent;
+    REQUIRE(!lease->is_ending || is_absent || !LIST_EMPTY(&lease->shares));
+    REQUIRE(!lease->is_ending || (lease_is_detached(lease) && lease->stopping != OUTCOME_OK));
 }
 
 /* Those that an operator has moved before all have tickets above all others. */
@@ -184,7 +209,8 @@ static void check_usages(const struct resource *resource)
         }
     }
     claims -= sorted_set_size(&resource->holders);
-    REQUIRE(held == resource->n_in_state[UNIT_HELD] && claims == resource_waiting(resource));
+    /* Shares of those who wait for something else are in no queue here. */
+    REQUIRE(held == resource->n_in_state[UNIT_HELD] && claims >= resource_waiting(resource));
 }
 
 static void check_fleet_lease(const struct core *core, const struct lease *lease)
@@ -204,7 +230,7 @@ static void check_fleet_lease(const struct core *core, const struct lease *lease
     REQUIRE(is_held || lease->database == 0 ||
         (lease->waiting->aside && lease->waiting->charge.account));
     REQUIRE((tenant && sorted_set_contains(&tenant->budget_node)) ==
-        (tenant && is_held && stop_may_begin(lease, OUTCOME_DEADLINE)));
+        (tenant && is_held && !lease->is_ending && stop_may_begin(lease, OUTCOME_DEADLINE)));
 }
 
 static void check_tenure(const struct tenure *tenure, size_t *n_leases)
@@ -238,6 +264,7 @@ static void check_lease(struct core *core, struct lease *lease)
     REQUIRE(!lease->is_away || (lease->state == LEASE_WAITING && lease->waiting->aside));
     REQUIRE(!lease->lease_timer || lease->state == LEASE_HELD);
     check_fleet_lease(core, lease);
+    check_shares(core, lease);
     if (lease->waiting) {
         check_waiting(core, lease);
     }

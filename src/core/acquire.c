@@ -21,6 +21,14 @@ static bool take_stop_rules(
     return !is_laxer;
 }
 
+/* A share is gone when the lease that has its units must be. */
+static void take_stop_rules_of(struct lease *lease, const struct lease_attributes *above)
+{
+    struct lease_attributes *own = &lease->attributes;
+    own->kill_after = earlier(own->kill_after, above->kill_after);
+    own->on_lost = own->on_lost > above->on_lost ? own->on_lost : above->on_lost;
+}
+
 bool acquire_may_be_given(const struct resource *resource, uint32_t count)
 {
     bool is_ours_to_say = !resource_is_fleet(resource) || !resource->is_instance;
@@ -43,7 +51,7 @@ enum outcome acquire_resolve(struct core *core, const struct acquire_request *as
         (uint8_t)(ask->has_on_lost ? ask->attributes.on_lost : ON_LOST_WARN);
     for (size_t i = 0; i < ask->n_wants; i++) {
         const struct requested_resource *want = &ask->wants[i];
-        struct resource *resource = want->resource;
+        struct resource *resource = want->of ? want->of->resource : want->resource;
         *at_faultp = want->name;
         enum outcome outcome =
             resource ? OUTCOME_OK : registry_get(core, want->name, payer, &resource);
@@ -61,14 +69,18 @@ enum outcome acquire_resolve(struct core *core, const struct acquire_request *as
         if (definition->database != lease->database) {
             return OUTCOME_MIXED;
         }
-        if (has_proof ? want->count == 0 : !acquire_may_be_given(resource, want->count)) {
+        bool is_possible = has_proof ? want->count != 0
+                                     : want->of || acquire_may_be_given(resource, want->count);
+        if (!is_possible) {
             return OUTCOME_IMPOSSIBLE;
         }
         if (ask->attributes.priority > definition->max_priority ||
             !take_stop_rules(lease, ask, definition)) {
             return OUTCOME_FORBIDDEN;
         }
-        if (!has_proof && is_taken(core, resource, lease, ask)) {
+        if (want->of) {
+            take_stop_rules_of(lease, &want->of->lease->attributes);
+        } else if (!has_proof && is_taken(core, resource, lease, ask)) {
             return OUTCOME_HELD;
         }
     }
@@ -87,6 +99,7 @@ void acquire_link(struct core *core, struct client *client, struct lease *lease,
         usage_add_claim(claim->resource, claim);
         identity_add(core, claim);
     }
+    shares_enter(lease);
     once_enter(core, lease);
     if (lease->database != 0) {
         tenure_enter(core, lease);
@@ -209,8 +222,14 @@ static enum outcome acquire(struct core *core, struct client *client,
     const struct acquire_request *ask, nanoseconds now, struct effects *effects,
     struct lease **leasep, const char **at_faultp)
 {
+    struct acquire_request sorted;
+    enum outcome outcome = shares_find(core, client->uid, &ask, now, &sorted, at_faultp);
+    if (outcome != OUTCOME_OK) {
+        core_count_refused(core, ask, outcome);
+        return outcome;
+    }
     struct lease *lease = lease_new(ask, client->uid, now);
-    enum outcome outcome = acquire_resolve(core, ask, false, lease, at_faultp);
+    outcome = acquire_resolve(core, ask, false, lease, at_faultp);
     if (outcome == OUTCOME_OK &&
         !charge_take(&lease->charge, &core->accounts, lease->uid, ACCOUNT_LEASES)) {
         outcome = OUTCOME_QUOTA;

@@ -95,6 +95,10 @@ struct circle {
 };
 /* Of the request that was denied so last. */
 const struct circle *core_last_circle(const struct core *core);
+/* Whether it would be answered without any of the resources' queues or databases: the request's
+ * leases above have all that it wants, and share it. */
+bool core_shares_all(
+    struct core *core, uint32_t uid, const struct acquire_request *ask, nanoseconds now);
 
 /* A held lease is released, a waiting one leaves its queues. `by` is the client that asks: if the
  * lease belongs to another client, an effect tells that one (lost: released; denied: cancelled).

@@ -4,6 +4,7 @@
  * returned. conf/ builds and owns them. */
 #pragma once
 
+#include "base/nested.h"
 #include "base/on_lost.h"
 #include "base/words.h"
 #include "core/types.h"
@@ -52,6 +53,7 @@ struct definition {
     nanoseconds max_hold; /* a lease is stopped after so long; NEVER if not set */
     nanoseconds kill_after; /* between the signal and SIGKILL */
     enum on_lost on_lost;
+    enum nested nested; /* for a request under a lease that has some of it */
     nanoseconds keep; /* how long a unit is kept for a waiter that lacks another resource */
     uint32_t max_waiters;
     uint32_t max_units_per_user; /* UNBOUNDED if not set */

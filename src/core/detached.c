@@ -25,7 +25,7 @@ void lease_move(struct lease *lease, struct client *to)
 void detached_client_is_gone(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
-    bool is_over = lease->binding == BOUND_CONNECTION ||
+    bool is_over = lease->binding == BOUND_CONNECTION || lease->is_ending ||
         (lease->binding == BOUND_PROCESS && lease->process_is_gone);
     if (is_over) {
         end_unreleased(core, lease, now, effects);

@@ -178,6 +178,7 @@ static bool granted_again(
         if (lease->claims[i].token == 0) {
             lease->claims[i].token = granted[i].token;
             queue_place_holder(&lease->claims[i]);
+            shares_take_token(&lease->claims[i]);
             effects_change(effects, lease);
         }
     }

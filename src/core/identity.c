@@ -47,8 +47,10 @@ void identity_remove(struct core *core, struct claim *claim)
 
 static void claim_rekey(struct core *core, struct claim *claim)
 {
-    identity_remove(core, claim);
-    identity_add(core, claim);
+    if (!claim_is_share(claim)) {
+        identity_remove(core, claim);
+        identity_add(core, claim);
+    }
 }
 
 void identity_rekey(struct core *core, struct resource *resource)

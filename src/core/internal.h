@@ -92,6 +92,39 @@ struct template *registry_add_template(struct core *core, const struct definitio
 void registry_free_templates(struct templates *templates);
 void registry_free(struct core *core);
 
+/* ---- share.c ---- */
+
+/* Which of the wants the lease above shares with it: then *askp is *sorted, whose .of, .sharer and
+ * .asked are set, with the shares behind the others. Else OUTCOME_ANCESTOR, OUTCOME_IMPOSSIBLE, or
+ * OUTCOME_GRACE if the lease above may still come back. */
+enum outcome shares_find(struct core *core, uint32_t uid, const struct acquire_request **askp,
+    nanoseconds now, struct acquire_request *sorted, const char **at_faultp);
+/* The same as these claims say. OUTCOME_LOST, OUTCOME_GRACE. */
+enum outcome shares_prove(struct core *core, uint32_t uid, const struct acquire_request **askp,
+    const struct saved_claim claims[], struct acquire_request *sorted);
+/* Copies of the claims, with shares behind the others, and .asked set. Returns how many are shares.
+ */
+size_t shares_sort_saved(
+    const struct saved_claim claims[], size_t n, struct saved_claim sorted[]);
+/* The claim of which the saved one is a share; NULL: there is none any more. */
+struct claim *share_find_claim(
+    struct core *core, uint32_t uid, const struct saved_claim *saved);
+/* The lease is linked; it is held; it is unlinked; it has ended, and perhaps others can. */
+void shares_enter(struct lease *lease);
+void shares_hold(struct lease *lease);
+void shares_leave(struct core *core, struct lease *lease, bool was_held);
+void shares_have_left(
+    struct core *core, const struct lease *lease, nanoseconds now, struct effects *effects);
+/* The claim has got another token. */
+void shares_take_token(const struct claim *claim);
+/* The max-hold of those that it shares. */
+nanoseconds shares_hold_until(const struct lease *lease);
+/* A held lease is to end: begins to stop its shares. True: that takes time, and the lease is
+ * .is_ending until the last one is gone. */
+bool shares_hold_up(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
+    struct effects *effects);
+void share_begin_ending(struct core *core, struct lease *lease, enum outcome why);
+
 /* ---- lease_end.c ---- */
 
 /* Takes a lease out of everything and hands it to `effects` to be freed. Appends no effect, pumps
@@ -154,6 +187,13 @@ static inline bool stop_may_begin(const struct lease *lease, enum outcome why)
     return lease->stopping == OUTCOME_OK ||
         (lease->stopping == OUTCOME_WITHDRAWN && why != OUTCOME_WITHDRAWN);
 }
+/* The same for the shares of a lease that is being stopped or ends; `at_once`: they are lost. Those
+ * who still wait are denied. `reason`: as of core_revoke(). */
+void stop_shares(struct core *core, struct lease *lease, enum outcome why, bool at_once,
+    const char *reason, nanoseconds now, struct effects *effects);
+/* A restored share is to be stopped, as far as its lease has rights to. */
+void stop_restored_share(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
 /* The client has gone while its lease is being stopped. */
 void stop_on_client_gone(struct lease *lease, struct effects *effects);
 

@@ -7,7 +7,16 @@
 
 const char *lease_names(const struct lease *lease)
 {
-    return (const char *)&lease->claims[lease->n_claims];
+    return (const char *)&lease->claims[lease_n_all(lease)];
+}
+
+const struct claim *lease_asked(const struct lease *lease, size_t i)
+{
+    const struct claim *claim = lease->claims;
+    while (claim->asked != i) {
+        claim++;
+    }
+    return claim;
 }
 
 bool lease_is_detached(const struct lease *lease)
@@ -45,7 +54,8 @@ struct lease *lease_new(const struct acquire_request *ask, uint32_t uid, nanosec
     size_t size = sizeof(struct lease) + ask->n_wants * sizeof(struct claim);
     struct lease *lease =
         memory_new(size + names_size(ask) + lease_attributes_texts_size(&ask->attributes));
-    lease->n_claims = (uint8_t)ask->n_wants;
+    lease->n_claims = (uint8_t)(ask->n_wants - ask->n_shared);
+    lease->n_shares = (uint8_t)ask->n_shared;
     lease_attributes_copy(
         &lease->attributes, &ask->attributes, copy_names(ask, (char *)lease_names(lease)));
     lease->asked_at = now;
@@ -57,8 +67,15 @@ struct lease *lease_new(const struct acquire_request *ask, uint32_t uid, nanosec
     lease->ttl = ask->ttl;
     lease->state = LEASE_WAITING;
     for (size_t i = 0; i < ask->n_wants; i++) {
+        const struct requested_resource *want = &ask->wants[i];
         lease->claims[i].lease = lease;
-        lease->claims[i].count = ask->wants[i].count;
+        lease->claims[i].count = want->count;
+        lease->claims[i].asked = (uint8_t)i;
+        if (ask->n_shared != 0) {
+            lease->claims[i].of = want->of;
+            lease->claims[i].sharer = want->sharer;
+            lease->claims[i].asked = want->asked;
+        }
     }
     return lease;
 }

@@ -1,6 +1,7 @@
 /* lease.h - one lease, from the request to its end, and the client who asks. */
 #pragma once
 
+#include "base/nested.h"
 #include "base/sorted_set.h"
 #include "base/table.h"
 #include "core/account.h"
@@ -45,12 +46,19 @@ struct requested_resource {
     uint32_t count;
     const struct definition *definition; /* what governs the name; core_acquire() finds it itself */
     struct resource *resource; /* as core_find_want() has just found it; or NULL */
+
+    /* The core's, of the last .n_shared ones: */
+    struct claim *of; /* as in struct claim */
+    uint64_t sharer; /* .of->lease, also while that is not there */
+    uint8_t asked; /* of all, if there are such: its place in the request */
 };
 
 /* What somebody asks for. */
 struct acquire_request {
     struct requested_resource wants[MAX_RESOURCES_PER_LEASE];
     size_t n_wants;
+    size_t n_shared; /* the last of these share a claim of another lease (share.c) */
+    enum nested nested; /* in place of the resources' rules */
     nanoseconds wait; /* a span; 0 = not at all, NEVER = for ever */
     struct lease_attributes attributes; /* copied; the caller has asked core_find_once() */
     int32_t pid; /* for status */
@@ -61,7 +69,8 @@ struct acquire_request {
     bool has_kill_after, has_on_lost; /* in .attributes; else the resources' */
 };
 
-/* A lease's part of one resource. */
+/* A lease's part of one resource. Or its *share*, which has no units, and counts nowhere: as long as
+ * it lives it uses the first .count units of another lease's claim. */
 struct claim {
     struct lease *lease;
     struct resource *resource;
@@ -72,9 +81,15 @@ struct claim {
         struct sorted_set_node node; /* held: in resource.holders */
         nanoseconds cooldown; /* once it has ended: how long its units rest; 0: they do not */
     };
-    TAILQ_ENTRY(claim) tally_link; /* in a list of its resource's tally: lease.is_listed */
+    union {
+        TAILQ_ENTRY(claim) tally_link; /* in a list of its resource's tally: lease.is_listed */
+        LIST_ENTRY(claim) share_link; /* of a share: in .of->lease->shares, if that is there */
+    };
     uint64_t token; /* of a held lease */
+    struct claim *of; /* of a share: the claim; NULL: that did not come back with it */
+    uint64_t sharer; /* of a share: the lease of that claim; else 0 */
     uint32_t count;
+    uint8_t asked; /* its place in the request */
 };
 
 /* Which of its resource's sets a place is in. */
@@ -140,7 +155,7 @@ struct lease {
         struct { /* once it has ended */
             struct lease *next_ended; /* effects.ended */
             nanoseconds ended_at;
-            uint16_t hiding; /* bit 1 << i: the resource of claim i hides it (viewer.h) */
+            uint16_t hiding; /* bit 1 << claim.asked: its resource hides it (viewer.h) */
             bool shows_arguments; /* all resources do */
             uint8_t ended_why; /* enum outcome, as it is counted; OUTCOME_OK: that is not counted */
             bool has_said_end; /* fleet scope: .ending was made, though it may be NULL again */
@@ -151,6 +166,7 @@ struct lease {
     struct waiting *waiting; /* LEASE_WAITING, else NULL */
     struct lease *next_changed; /* effects.changed */
     struct lease_timer *lease_timer; /* or NULL */
+    LIST_HEAD(, claim) shares; /* of other leases, of its claims */
     nanoseconds asked_at, granted_at;
     struct lease_attributes attributes; /* as they are in force; owned */
     nanoseconds ttl; /* BOUND_TIME, or a program's; else 0 */
@@ -159,7 +175,8 @@ struct lease {
     uint32_t uid;
     int32_t pid; /* as status shows it */
     uint8_t state; /* enum lease_state; only lease_set_state() writes it */
-    uint8_t n_claims;
+    uint8_t n_claims; /* its own */
+    uint8_t n_shares; /* these follow in .claims */
     uint8_t binding; /* enum binding */
     uint8_t stopping; /* enum outcome: why; OUTCOME_OK: it is not being stopped */
     uint8_t database; /* 0: host scope */
@@ -167,6 +184,7 @@ struct lease {
     bool is_changed; /* in effects.changed */
     bool is_listed; /* its claims are in their tallies' lists, by its state */
     bool has_waited; /* its client was told that it waits, or an earlier berthd knew it */
+    bool is_ending; /* over for its client: its units wait for its shares */
     bool is_killed; /* being stopped: SIGKILL has been asked for */
     bool is_watched; /* EFFECT_WATCH has been asked for, and no EFFECT_UNWATCH since */
     bool main_is_gone; /* the job's process is gone, and the wrapper keeps the lease since */
@@ -199,9 +217,30 @@ struct lease {
     uint64_t news_serial; /* its newest entry in the news; 0: none */
     char *kept; /* what a later version has written, to be written again; or NULL; owned */
 
-    /* in the order asked; lease_names() and the texts of .attributes follow */
+    /* in the order asked, the shares behind the others; lease_names() and the texts of .attributes
+     * follow */
     struct claim claims[];
 };
+
+static inline size_t lease_n_all(const struct lease *lease)
+{
+    return (size_t)lease->n_claims + lease->n_shares;
+}
+
+static inline bool claim_is_share(const struct claim *claim)
+{
+    return claim->sharer != 0;
+}
+
+/* The first of the units that it uses; their number is its count. NULL: it waits, or is a share of a
+ * claim that is not there. */
+static inline const struct unit *claim_first_unit(const struct claim *claim)
+{
+    return claim->of ? claim->of->units : claim->units;
+}
+
+/* The i-th that it has asked for. */
+const struct claim *lease_asked(const struct lease *lease, size_t i);
 
 /* Its resources', with a space between them: these may be gone once it has ended. */
 const char *lease_names(const struct lease *lease);

@@ -41,9 +41,10 @@ static void note_end(struct lease *lease, enum outcome why, nanoseconds at)
     lease->has_said_end = false;
     lease->shows_arguments = true;
     lease->hiding = 0;
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct definition *definition = lease->claims[i].resource->definition;
-        lease->hiding |= (uint16_t)(definition->shows_to_owner_only << i);
+    for (size_t i = 0; i < lease_n_all(lease); i++) {
+        const struct claim *claim = &lease->claims[i];
+        const struct definition *definition = claim->resource->definition;
+        lease->hiding |= (uint16_t)(definition->shows_to_owner_only << claim->asked);
         lease->shows_arguments &= definition->shows_arguments;
     }
 }
@@ -51,11 +52,14 @@ static void note_end(struct lease *lease, enum outcome why, nanoseconds at)
 void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects)
 {
+    if (shares_hold_up(core, lease, why, now, effects)) {
+        return;
+    }
     bool was_held = lease->state == LEASE_HELD;
     nanoseconds good_until = lease->lease_timer ? lease->lease_timer->good_until : NEVER;
     news_lease(&core->news, lease);
     why = tally_end(lease, why, now);
-    if (lease->is_asked || (lease->database != 0 && was_held)) {
+    if (lease->is_asked || (lease->database != 0 && was_held && lease->n_claims > 0)) {
         lease->is_asked = false;
         effects_append(effects, EFFECT_GIVE_BACK, lease, NULL, OUTCOME_OK);
     }
@@ -75,6 +79,7 @@ void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why,
         identity_remove(core, claim);
         usage_remove_claim(claim);
     }
+    shares_leave(core, lease, was_held);
     if (lease->tenant) {
         tenure_leave(lease);
     }
@@ -87,6 +92,7 @@ void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why,
     note_end(lease, why, earlier(now, good_until));
     lease->next_ended = effects->ended;
     effects->ended = lease;
+    shares_have_left(core, lease, now, effects);
 }
 
 void core_deny(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,

@@ -22,7 +22,7 @@ enum outcome lease_bind(struct lease *lease, const struct client *by, enum bindi
     const struct process *process, struct effects *effects)
 {
     bool is_anothers = binding == BOUND_CONNECTION && lease->client != by;
-    if (lease->binding == BOUND_TIME || lease->is_opaque || is_anothers) {
+    if (lease->binding == BOUND_TIME || lease->is_opaque || lease->is_ending || is_anothers) {
         return OUTCOME_KIND;
     }
     lease->binding = (uint8_t)binding;

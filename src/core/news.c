@@ -109,14 +109,14 @@ void news_tell_name(struct news *news, enum news_kind kind, const char *text)
 void news_tell_lease(struct news *news, struct lease *lease)
 {
     bool is_told = is_unread(news, lease->news_serial);
-    for (size_t i = 0; i < lease->n_claims; i++) {
+    for (size_t i = 0; i < lease_n_all(lease); i++) {
         news_tell_name(news, NEWS_RESOURCE, lease->claims[i].resource->name);
     }
     if (is_told) {
         return;
     }
     lease->news_serial = news->end;
-    for (size_t i = 0; i < lease->n_claims; i++) {
+    for (size_t i = 0; i < lease_n_all(lease); i++) {
         append(news,
             &(struct news_entry){.kind = NEWS_LEASE,
                 .name = get_name(news, lease->claims[i].resource->name),

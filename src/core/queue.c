@@ -131,6 +131,9 @@ static void leave_line(struct core *core, struct lease *lease)
 
 void queue_enter(struct core *core, struct lease *lease, nanoseconds until)
 {
+    if (lease->n_claims == 0) {
+        return; /* shares wait for nothing */
+    }
     struct waiting *waiting =
         memory_new(sizeof *waiting + lease->n_claims * sizeof waiting->places[0]);
     lease->waiting = waiting;
@@ -148,6 +151,9 @@ void queue_enter(struct core *core, struct lease *lease, nanoseconds until)
 void queue_leave(struct core *core, struct lease *lease)
 {
     struct waiting *waiting = lease->waiting;
+    if (!waiting) {
+        return;
+    }
     core->n_waiting--;
     circle_leave(core, lease);
     sorted_set_discard(&core->wait_timers, &waiting->timer);
@@ -197,6 +203,7 @@ static void hold(struct core *core, struct lease *lease, nanoseconds granted_at)
         claim->usage->units += claim->count;
         queue_place_holder(claim);
     }
+    shares_hold(lease);
     if (lease->database != 0) {
         tenure_holds(lease);
     }
@@ -264,7 +271,7 @@ static bool claim_is_alone(const struct claim *claim)
 bool queue_grant_alone(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
-    bool may = lease->database == 0 && can_be_granted(core, lease);
+    bool may = lease->n_claims == 0 || (lease->database == 0 && can_be_granted(core, lease));
     for (size_t i = 0; may && i < lease->n_claims; i++) {
         may = claim_is_alone(&lease->claims[i]);
     }

@@ -80,6 +80,7 @@ struct resource {
     uint64_t n_ranks; /* given to items so far */
     struct table items; /* pools of host scope: units by item */
     uint32_t n_in_state[N_UNIT_STATES]; /* derived from the units */
+    uint32_t n_shares; /* of .holders, those that are shares of others */
     struct bitset free_slots; /* host scope, not of pools: by index */
     uint32_t n_removed, n_reserved; /* derived: units with .removed, .reserved */
     uint32_t n_inside; /* only while circle.c searches: units that those who wait hold above */

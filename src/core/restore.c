@@ -99,16 +99,22 @@ static enum outcome restore_resource(struct core *core, const struct saved_lease
     if ((*resourcep)->definition->database != saved->database) {
         return OUTCOME_KIND;
     }
+    if (claim->sharer != 0) {
+        return OUTCOME_OK;
+    }
     if (!saved->is_held) {
         return resource_can_give(*resourcep, claim->count) ? OUTCOME_OK : OUTCOME_IMPOSSIBLE;
     }
     return resource_is_pool(*resourcep) == claim->is_pool ? OUTCOME_OK : OUTCOME_KIND;
 }
 
-static struct lease *restored_lease(const struct saved_lease *saved)
+/* Its shares are of leases that have come before it. */
+static struct lease *restored_lease(
+    struct core *core, const struct saved_lease *saved, size_t n_shared)
 {
     struct acquire_request ask = {
         .n_wants = saved->n_claims,
+        .n_shared = n_shared,
         .attributes = saved->attributes,
         .pid = saved->pid,
         .binding = saved->binding,
@@ -117,8 +123,14 @@ static struct lease *restored_lease(const struct saved_lease *saved)
         .ttl = saved->ttl,
     };
     for (size_t i = 0; i < saved->n_claims; i++) {
+        const struct saved_claim *claim = &saved->claims[i];
         ask.wants[i] = (struct requested_resource){
-            .name = saved->claims[i].name, .count = saved->claims[i].count};
+            .name = claim->name,
+            .count = claim->count,
+            .of = claim->sharer != 0 ? share_find_claim(core, saved->uid, claim) : NULL,
+            .sharer = claim->sharer,
+            .asked = claim->asked,
+        };
     }
     struct lease *lease = lease_new(&ask, saved->uid, saved->asked_at);
     lease->database = saved->database;
@@ -129,6 +141,20 @@ static struct lease *restored_lease(const struct saved_lease *saved)
     return lease;
 }
 
+static bool may_share(const struct claim *claim)
+{
+    return claim->of && claim->of->lease->stopping == OUTCOME_OK;
+}
+
+static bool may_share_all(const struct lease *lease)
+{
+    bool may = true;
+    for (size_t i = lease->n_claims; i < lease_n_all(lease); i++) {
+        may &= may_share(&lease->claims[i]);
+    }
+    return may;
+}
+
 /* Finds the resources, and refuses a record that cannot be true. Does not check identities: a
  * reload may have made one of two, and both leases go on. */
 static enum outcome restore_resolve(
@@ -137,6 +163,9 @@ static enum outcome restore_resolve(
     for (size_t i = 0; i < saved->n_claims; i++) {
         const struct saved_claim *claim = &saved->claims[i];
         struct resource *resource = NULL;
+        if (lease->claims[i].sharer != 0 && !saved->is_held && !may_share(&lease->claims[i])) {
+            return OUTCOME_ANCESTOR;
+        }
         enum outcome outcome = restore_resource(core, saved, claim, &resource);
         if (resource) {
             queue_mark_dirty(core, resource); /* so that an idle one is forgotten again */
@@ -194,14 +223,30 @@ static void raise_numbers(struct core *core, const struct saved_lease *saved)
 /* A client that is stopped comes back when it goes on; until then its process keeps its place. */
 static bool has_to_come_back(const struct saved_lease *saved)
 {
-    return saved->is_held ? saved->binding == BOUND_CONNECTION
+    return saved->is_held
+        ? saved->binding == BOUND_CONNECTION || saved->stopping == OUTCOME_RELEASED
                           : !saved->is_away || saved->binding != BOUND_PROCESS;
 }
 
-enum outcome core_restore(struct core *core, const struct saved_lease *saved, nanoseconds now,
+/* What was being stopped, is. */
+static void restore_stop(struct core *core, const struct saved_lease *saved, struct lease *lease,
+    nanoseconds now, struct effects *effects)
+{
+    if (saved->stopping == OUTCOME_RELEASED) {
+        share_begin_ending(core, lease, OUTCOME_RELEASED);
+    } else if (saved->stopping != OUTCOME_OK) {
+        stop_resume(core, lease, saved, now, effects);
+    } else if (!may_share_all(lease)) {
+        stop_restored_share(core, lease, now, effects);
+    }
+}
+
+enum outcome core_restore(struct core *core, const struct saved_lease *as_saved, nanoseconds now,
     struct effects *effects, struct lease **leasep)
 {
-    struct lease *lease = restored_lease(saved);
+    struct saved_lease sorted = *as_saved, *saved = &sorted;
+    size_t n_shared = shares_sort_saved(as_saved->claims, as_saved->n_claims, sorted.claims);
+    struct lease *lease = restored_lease(core, saved, n_shared);
     enum outcome outcome = restore_resolve(core, saved, lease);
     *leasep = NULL;
     raise_numbers(core, saved);
@@ -227,13 +272,11 @@ enum outcome core_restore(struct core *core, const struct saved_lease *saved, na
     }
     lease->is_asked =
         saved->is_held ? saved->stopping != OUTCOME_LOST : !core->draining && !core->closed_why;
-    lease->is_asked &= lease->database != 0 && !lease->is_away;
+    lease->is_asked &= lease->database != 0 && lease->n_claims > 0 && !lease->is_away;
     if (lease->binding == BOUND_PROCESS) {
         detached_watch(lease, effects);
     }
-    if (saved->stopping != OUTCOME_OK) {
-        stop_resume(core, lease, saved, now, effects);
-    }
+    restore_stop(core, saved, lease, now, effects);
     core_settle(core, now, effects);
     *leasep = lease;
     return OUTCOME_OK;
@@ -245,7 +288,7 @@ static bool rest_claim(struct core *core, const struct saved_claim *claim, nanos
 {
     struct resource *resource;
     bool any = false;
-    if (registry_get(core, claim->name, NULL, &resource) != OUTCOME_OK) {
+    if (claim->sharer != 0 || registry_get(core, claim->name, NULL, &resource) != OUTCOME_OK) {
         return false;
     }
     queue_mark_dirty(core, resource);
@@ -279,9 +322,10 @@ static void take_cooldowns(struct core *core, struct saved_lease *saved)
 nanoseconds core_note_rest(const struct lease *ended, struct saved_lease *saved)
 {
     nanoseconds longest = 0;
-    for (size_t i = 0; i < ended->n_claims; i++) {
-        saved->claims[i].cooldown = ended->claims[i].cooldown;
-        longest = later(longest, ended->claims[i].cooldown);
+    saved->n_claims = lease_n_all(ended);
+    for (size_t i = 0; i < saved->n_claims; i++) {
+        saved->claims[i].cooldown = lease_asked(ended, i)->cooldown;
+        longest = later(longest, saved->claims[i].cooldown);
     }
     saved->rested_at = ended->ended_at;
     return longest == 0 ? 0 : ended->ended_at + longest;
@@ -320,7 +364,7 @@ static enum outcome reclaim_held(struct core *core, struct lease *lease,
     for (size_t i = 0; i < lease->n_claims; i++) {
         raise_token(core, lease->database, claims[i].token);
     }
-    lease->is_asked = lease->database != 0;
+    lease->is_asked = lease->database != 0 && lease->n_claims > 0;
     queue_make_holder(core, lease, now);
     tally_hold(lease, now);
     lease_timer_start(core, lease);
@@ -349,8 +393,21 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client,
     if (!core->is_closed || id == 0 || id >= core->first_id || core_find_lease(core, id)) {
         return OUTCOME_LOST;
     }
+    struct acquire_request sorted;
+    struct saved_claim sorted_claims[MAX_RESOURCES_PER_LEASE];
+    enum outcome outcome = claims
+        ? shares_prove(core, client->uid, &ask, claims, &sorted)
+        : shares_find(core, client->uid, &ask, now, &sorted, at_faultp);
+    if (outcome != OUTCOME_OK) {
+        core_count_refused(core, ask, outcome);
+        return outcome;
+    }
+    if (claims) {
+        shares_sort_saved(claims, ask->n_wants, sorted_claims);
+        claims = sorted_claims;
+    }
     struct lease *lease = lease_new(ask, client->uid, now);
-    enum outcome outcome = acquire_resolve(core, ask, are_proven(claims), lease, at_faultp);
+    outcome = acquire_resolve(core, ask, are_proven(claims), lease, at_faultp);
     if (outcome != OUTCOME_OK) {
         core_count_refused(core, ask, outcome);
         lease_free(lease);
@@ -365,6 +422,9 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client,
         effects_change(effects, lease);
         tally_reclaim(lease);
         *leasep = lease;
+        if (!may_share_all(lease)) {
+            stop_restored_share(core, lease, now, effects);
+        }
     } else {
         core_unlink_lease(core, lease, outcome, now, effects);
     }

@@ -15,6 +15,8 @@ struct saved_claim {
     uint64_t token; /* of a held lease */
     bool is_pool; /* held */
     const struct saved_unit *units; /* held: `count` of them; else NULL */
+    uint64_t sharer; /* of a share: the lease that has the units; else 0 */
+    uint8_t asked; /* once sorted by the core: its place before */
     nanoseconds cooldown; /* with .rested_at: how long its units rest since */
 };
 

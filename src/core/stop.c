@@ -26,7 +26,8 @@ static void lose(struct core *core, struct lease *lease, enum effect_kind kind, 
 
 static void ask_signal(struct lease *lease, int signal, struct effects *effects)
 {
-    if (lease->binding == BOUND_PROCESS && !lease->process_is_gone && !lease_is_programs(lease)) {
+    bool has_job = lease->binding == BOUND_PROCESS && !lease->process_is_gone && !lease->is_ending;
+    if (has_job && !lease_is_programs(lease)) {
         effects_append(effects, EFFECT_SIGNAL, lease, NULL, (enum outcome)lease->stopping);
         effects->list[effects->n - 1].signal = signal;
     }
@@ -72,6 +73,7 @@ static void stop_begin(struct core *core, struct lease *lease, enum outcome why,
     struct client *client = lease_real_client(lease);
     if (lease->stopping == OUTCOME_WITHDRAWN) {
         stop_harder(lease, why, effects);
+        stop_shares(core, lease, why, false, reason, now, effects);
         return;
     }
     if (lease_is_notify_only(lease) || lease->is_undelivered) {
@@ -88,16 +90,76 @@ static void stop_begin(struct core *core, struct lease *lease, enum outcome why,
     } else {
         stop_on_client_gone(lease, effects);
     }
+    stop_shares(core, lease, why, false, reason, now, effects);
 }
 
-/* If the job is being stopped, the next signal comes no later than `at`. */
-static void hurry(struct core *core, struct lease *lease, nanoseconds at)
+/* If the job is being stopped, the next signal comes early enough for it to be gone by then; and so
+ * for its shares. */
+static void hurry(struct core *core, struct lease *lease, nanoseconds gone_by, nanoseconds now)
 {
-    bool is_over = lease->state == LEASE_ENDED;
-    if (!is_over && at < (nanoseconds)lease->lease_timer->timer.major) {
+    nanoseconds kill_by = lease_is_programs(lease)
+        ? gone_by
+        : gone_by - timing_stop_margin(lease->attributes.kill_after) / 2;
+    nanoseconds at = later(kill_by, now);
+    if (lease->state == LEASE_ENDED) {
+        return;
+    }
+    if (lease->lease_timer && at < (nanoseconds)lease->lease_timer->timer.major) {
         lease_timer_set(core, lease, at);
     }
+    const struct claim *share;
+    LIST_FOREACH (share, &lease->shares, share_link) {
+        hurry(core, share->lease, gone_by, now);
+    }
 }
+
+/* ---- with the lease that has their units ---- */
+
+/* As its own user can end a lease, so its shares: with that user's rights alone. */
+static enum outcome why_for_shares(enum outcome why)
+{
+    bool is_by_user = why == OUTCOME_RELEASED || why == OUTCOME_EXPIRED;
+    return is_by_user ? OUTCOME_WITHDRAWN : why;
+}
+
+static void stop_share(struct core *core, struct lease *lease, enum outcome why, bool at_once,
+    const char *reason, nanoseconds now, struct effects *effects)
+{
+    if (lease->state == LEASE_WAITING) {
+        lose(core, lease, EFFECT_DENIED, OUTCOME_ANCESTOR, reason, now, effects);
+    } else if (lease->state == LEASE_HELD && at_once) {
+        lose(core, lease, EFFECT_LOST, why, reason, now, effects);
+    } else if (lease->state == LEASE_HELD && stop_may_begin(lease, why)) {
+        stop_begin(core, lease, why, reason, now, effects);
+    }
+}
+
+void stop_shares(struct core *core, struct lease *lease, enum outcome why, bool at_once,
+    const char *reason, nanoseconds now, struct effects *effects)
+{
+    const struct claim *share;
+    size_t n = 0;
+    LIST_FOREACH (share, &lease->shares, share_link) {
+        n++;
+    }
+    struct lease **leases = memory_new((n + 1) * sizeof *leases); /* one may end another */
+    n = 0;
+    LIST_FOREACH (share, &lease->shares, share_link) {
+        leases[n++] = share->lease;
+    }
+    for (size_t i = 0; i < n; i++) {
+        stop_share(core, leases[i], why_for_shares(why), at_once, reason, now, effects);
+    }
+    free(leases);
+}
+
+void stop_restored_share(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    stop_begin(core, lease, OUTCOME_WITHDRAWN, NULL, now, effects);
+}
+
+/* ---- after a restart, and by a deadline ---- */
 
 void stop_resume(struct core *core, struct lease *lease, const struct saved_lease *saved,
     nanoseconds now, struct effects *effects)
@@ -118,12 +180,9 @@ void stop_resume(struct core *core, struct lease *lease, const struct saved_leas
 void stop_begin_by(struct core *core, struct lease *lease, enum outcome why, nanoseconds gone_by,
     nanoseconds now, struct effects *effects)
 {
-    nanoseconds kill_by = lease_is_programs(lease)
-        ? gone_by
-        : gone_by - timing_stop_margin(lease->attributes.kill_after) / 2;
     lease_timer_note_good_until(lease, gone_by);
     stop_begin(core, lease, why, NULL, now, effects);
-    hurry(core, lease, kill_by > now ? kill_by : now);
+    hurry(core, lease, gone_by, now);
 }
 
 static void stop_goes_on(
@@ -201,7 +260,7 @@ void core_revoke(struct core *core, struct lease *lease, enum outcome why, const
         lose(core, lease, EFFECT_LOST, why, reason, now, effects);
     } else if (stop_may_begin(lease, why)) {
         stop_begin(core, lease, why, reason, now, effects);
-        if (reason && lease->state == LEASE_HELD) {
+        if (reason && lease->state == LEASE_HELD && lease->lease_timer) {
             free(lease->lease_timer->reason);
             lease->lease_timer->reason = memory_string(reason);
         }

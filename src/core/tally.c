@@ -166,6 +166,9 @@ void core_count_ended_earlier(
 {
     for (size_t i = 0; i < saved->n_claims; i++) {
         const char *name = saved->claims[i].name;
+        if (saved->claims[i].sharer != 0) {
+            continue;
+        }
         const struct definition *definition = core_find_definition(core, name);
         struct tally *tally = tallies_find(core, definition ? definition->name : name);
         if (saved->is_held) {

@@ -64,7 +64,9 @@ void lease_timer_resume(
 
 void lease_timer_start(struct core *core, struct lease *lease)
 {
-    nanoseconds hold_until = instant_after(lease->granted_at, max_hold(lease)), until = hold_until;
+    nanoseconds hold_until =
+        earlier(instant_after(lease->granted_at, max_hold(lease)), shares_hold_until(lease));
+    nanoseconds until = hold_until;
     if (lease->ttl != 0) {
         until = earlier(until, instant_after(lease->granted_at, lease->ttl));
     }

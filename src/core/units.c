@@ -16,11 +16,11 @@ enum {
     MAX_WORD = ITEM_BYTES > 2 * MAX_DIGITS ? ITEM_BYTES + 1 : 2 * MAX_DIGITS + 1,
 };
 
-/* A run of consecutive slots as one word. Moves *unitp behind it. */
-static char *put_slots(char *to, const struct unit **unitp)
+/* A run of consecutive slots as one word. Moves *unitp behind it, and takes them from *leftp. */
+static char *put_slots(char *to, const struct unit **unitp, uint32_t *leftp)
 {
     const struct unit *first = *unitp, *last = first;
-    while (last->next_of_claim && last->next_of_claim->index == last->index + 1) {
+    while (--*leftp > 0 && last->next_of_claim->index == last->index + 1) {
         last = last->next_of_claim;
     }
     *unitp = last->next_of_claim;
@@ -28,9 +28,10 @@ static char *put_slots(char *to, const struct unit **unitp)
     return last == first ? to : put_number(put_byte(to, '-'), last->index);
 }
 
-static char *put_item(char *to, const struct unit **unitp)
+static char *put_item(char *to, const struct unit **unitp, uint32_t *leftp)
 {
     const char *item = (*unitp)->item;
+    --*leftp;
     *unitp = (*unitp)->next_of_claim;
     return put_string(to, item);
 }
@@ -38,8 +39,9 @@ static char *put_item(char *to, const struct unit **unitp)
 void units_write_claim(struct text *text, const struct claim *claim, size_t max)
 {
     size_t start = text->length;
-    const struct unit *unit = claim->units;
-    while (unit) {
+    const struct unit *unit = claim_first_unit(claim);
+    uint32_t left = unit ? claim->count : 0;
+    while (left > 0) {
         if (text->length > start) {
             text_add(text, ",");
         }
@@ -48,7 +50,7 @@ void units_write_claim(struct text *text, const struct claim *claim, size_t max)
             return;
         }
         char *to = text_room(text, MAX_WORD);
-        text_end(text, unit->item ? put_item(to, &unit) : put_slots(to, &unit));
+        text_end(text, unit->item ? put_item(to, &unit, &left) : put_slots(to, &unit, &left));
     }
 }
 
@@ -61,16 +63,23 @@ static char *put_head(char *to, bool is_pool, const char *name, size_t length, u
     return put_byte(to, ',');
 }
 
+void units_write_of(struct text *text, const struct claim *claim)
+{
+    const char *name = claim->resource->name;
+    bool is_pool = resource_is_pool(claim->resource);
+    size_t length = strlen(name);
+    char *to = text_room(text, MAX_HEAD + length);
+    text_end(text, put_head(to, is_pool, name, length, claim->token));
+    units_write_claim(text, claim, SIZE_MAX);
+}
+
 void units_write(struct text *text, const struct lease *lease)
 {
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct claim *claim = &lease->claims[i];
-        const char *name = claim->resource->name;
-        bool is_pool = resource_is_pool(claim->resource);
-        size_t length = strlen(name);
-        char *to = text_room(text, MAX_HEAD + length);
-        text_end(text, put_head(to, is_pool, name, length, claim->token));
-        units_write_claim(text, claim, SIZE_MAX);
+    for (size_t i = 0; i < lease_n_all(lease); i++) {
+        const struct claim *claim = lease_asked(lease, i);
+        if (claim_first_unit(claim)) {
+            units_write_of(text, claim);
+        }
     }
 }
 
@@ -115,8 +124,9 @@ static const struct longest {
     static struct longest longest;
     if (longest.head == 0) {
         const struct unit last = {.index = MAX_SLOTS - 1}, *unit = &last;
+        uint32_t left = 1;
         char room[MAX_HEAD > MAX_WORD ? MAX_HEAD : MAX_WORD];
-        longest.slot = (size_t)(put_slots(room, &unit) - room);
+        longest.slot = (size_t)(put_slots(room, &unit, &left) - room);
         longest.head = (size_t)(put_head(room, false, "", 0, INT64_MAX) - room);
     }
     return &longest;
@@ -144,13 +154,13 @@ size_t units_max_bytes(struct core *core, const struct requested_resource *wants
 size_t units_max_bytes_of(struct core *core, const struct lease *lease)
 {
     struct requested_resource wants[MAX_RESOURCES_PER_LEASE];
-    for (size_t i = 0; i < lease->n_claims; i++) {
+    for (size_t i = 0; i < lease_n_all(lease); i++) {
         const struct resource *resource = lease->claims[i].resource;
         wants[i] = (struct requested_resource){.name = resource->name,
             .count = lease->claims[i].count,
             .definition = resource->definition};
     }
-    return units_max_bytes(core, wants, lease->n_claims);
+    return units_max_bytes(core, wants, lease_n_all(lease));
 }
 
 /* ---- read ---- */

@@ -156,6 +156,8 @@ static void ask_take_key(struct acquire_request *ask, const char *key, const cha
         ask->attributes.priority = atoi(value);
     } else if (strcmp(key, "parent") == 0) {
         ask->attributes.parent = named(value) ? named(value)->id : 0;
+    } else if (strcmp(key, "nested") == 0) {
+        ask->nested = nested_of(value);
     } else if (strcmp(key, "pid") == 0) {
         ask->binding = BOUND_PROCESS;
         ask->process = process_of(number(value));
@@ -201,7 +203,8 @@ static void parsed_ask_take_word(struct parsed_ask *parsed, char *word)
 void parsed_ask_read(struct parsed_ask *parsed, const char *text)
 {
     *parsed =
-        (struct parsed_ask){.ask = {.wait = NEVER, .pid = 1, .attributes.signal = SIGNAL_TERM}};
+        (struct parsed_ask){.ask = {.wait = NEVER, .pid = 1, .nested = NESTED_NOT_SAID,
+        .attributes.signal = SIGNAL_TERM}};
     for (size_t i = 0; next_word(&text, parsed->words[i]); i++) {
         cr_assert_lt(i, MAX_ASK_WORDS - 1);
         parsed_ask_take_word(parsed, parsed->words[i]);

@@ -358,7 +358,7 @@ static const char *take(const char *who, const char *lease, take_operation *oper
     struct lease *found = living(lease);
     struct text text = text_new();
     enum outcome outcome = operation(world.core, client(who), found, world.now, &world.effects);
-    bool is_taken = outcome != OUTCOME_HELD && outcome != OUTCOME_CIRCLE;
+    bool is_taken = outcome != OUTCOME_HELD && found->state != LEASE_ENDED;
     cr_assert(!is_taken || found->client == client(who));
     say(&text, "%s", outcome_words[outcome]);
     if (outcome == OUTCOME_OK) {
@@ -388,6 +388,12 @@ const char *reclaim_unknown(const char *who, const char *lease, const char *text
     bool is_held = parsed.units[0] != NULL;
     for (size_t i = 0; is_held && i < parsed.ask.n_wants; i++) {
         char *token = parsed.units[i], *names = strsep(&token, ":");
+        if (names[0] == '~') { /* a share of that lease */
+            claims[i] = (struct saved_claim){.name = parsed.ask.wants[i].name,
+                .count = parsed.ask.wants[i].count,
+                .sharer = named(names + 1)->id};
+            continue;
+        }
         parse_units(names, units[i], parsed.ask.wants[i].count);
         claims[i].units = units[i];
         claims[i].token = token ? number(token) : 0;

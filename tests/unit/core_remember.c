@@ -22,8 +22,9 @@ static nanoseconds until(const struct lease *lease)
 
 static void remember_claim(struct saved_claim *out, const struct claim *claim, bool is_held)
 {
-    *out = (struct saved_claim){.name = copy(claim->resource->name), .count = claim->count};
-    if (!is_held) {
+    *out = (struct saved_claim){
+        .name = copy(claim->resource->name), .count = claim->count, .sharer = claim->sharer};
+    if (!is_held || claim_is_share(claim)) {
         return;
     }
     struct saved_unit *units = calloc(claim->count, sizeof *units);
@@ -60,11 +61,11 @@ struct saved_lease *remember(const struct lease *lease)
         .database = lease->database,
         .wants_now = lease->wants_now,
         .is_away = lease->is_away,
-        .n_claims = lease->n_claims,
+        .n_claims = lease_n_all(lease),
     };
     lease_attributes_copy(&saved->attributes, &lease->attributes, (char *)(saved + 1));
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        remember_claim(&saved->claims[i], &lease->claims[i], saved->is_held);
+    for (size_t i = 0; i < saved->n_claims; i++) {
+        remember_claim(&saved->claims[i], lease_asked(lease, i), saved->is_held);
     }
     return saved;
 }
@@ -94,13 +95,14 @@ struct saved_lease *forget(struct saved_lease *saved)
 static const char *claim_difference(
     const struct saved_claim *a, const struct saved_claim *b, bool is_held)
 {
-    if (!texts_are_same(a->name, b->name) || a->count != b->count) {
+    if (!texts_are_same(a->name, b->name) || a->count != b->count ||
+        a->sharer != b->sharer) {
         return "a claim";
     }
     if (is_held && (a->token != b->token || a->is_pool != b->is_pool)) {
         return "a token";
     }
-    for (size_t i = 0; is_held && i < a->count; i++) {
+    for (size_t i = 0; is_held && a->sharer == 0 && i < a->count; i++) {
         if (a->units[i].slot != b->units[i].slot ||
             !texts_are_same(a->units[i].item, b->units[i].item)) {
             return "a unit";

@@ -85,6 +85,16 @@ enum on_lost on_lost_of(const char *word)
     return word[0] == 'k' ? ON_LOST_KILL : word[0] == 't' ? ON_LOST_TERM : ON_LOST_WARN;
 }
 
+enum nested nested_of(const char *word)
+{
+    size_t i = 0;
+    while (i < N_NESTED && strcmp(nested_words[i], word) != 0) {
+        i++;
+    }
+    cr_assert_lt(i, (size_t)N_NESTED, "%s", word);
+    return (enum nested)i;
+}
+
 static void set_items(struct definition *definition, const char *items)
 {
     char *copy = strdup(items), *save = NULL;
@@ -134,6 +144,8 @@ static void set_key(struct definition *definition, const char *key, const char *
         definition->keep = seconds(value);
     } else if (strcmp(key, "on-lost") == 0) {
         definition->on_lost = on_lost_of(value);
+    } else if (strcmp(key, "nested") == 0) {
+        definition->nested = nested_of(value);
     } else if (strcmp(key, "max-priority") == 0) {
         definition->max_priority = (int32_t)number(value);
     } else if (strcmp(key, "identity") == 0) {

@@ -19,6 +19,7 @@ bool next_word(const char **restp, char word[WORD_BYTES]);
 nanoseconds seconds(const char *text);
 uint32_t number(const char *text);
 enum on_lost on_lost_of(const char *word);
+enum nested nested_of(const char *word);
 
 /* Adds what one line of define() says. */
 void definitions_parse(

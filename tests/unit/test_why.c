@@ -69,8 +69,9 @@ static void parse_wants(struct acquire_request *ask, char *copy)
         }
         const struct definition *definition = core_find_definition(the_core(), word);
         cr_assert_not_null(definition);
-        ask->wants[ask->n_wants++] = (struct requested_resource){
-            word, colon ? (uint32_t)atoi(colon + 1) : 1, definition, NULL};
+        ask->wants[ask->n_wants++] = (struct requested_resource){.name = word,
+            .count = colon ? (uint32_t)atoi(colon + 1) : 1,
+            .definition = definition};
     }
 }
 

@@ -1,0 +1,273 @@
+/* share.c - shares: a lease that runs under another one uses its units, and none of its own. A
+ * share lives at most as long as that lease, whose units wait for it. */
+#include "core/internal.h"
+#include "core/queue.h"
+
+#include <string.h>
+
+/* ---- which claims are shared ---- */
+
+static struct claim *claim_by_name(const struct lease *lease, const char *name)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        if (strcmp(lease->claims[i].resource->name, name) == 0) {
+            return (struct claim *)&lease->claims[i];
+        }
+    }
+    return NULL;
+}
+
+/* Of the nearest lease above that has one of its own. */
+static struct claim *claim_above(struct core *core, const struct lease *asker, const char *name)
+{
+    const struct lease *above = asker;
+    struct claim *claim = NULL;
+    for (int i = 0; !claim && i < MAX_ANCESTORS; i++) {
+        above = core_fleet_above(core, asker, above);
+        if (!above) {
+            break;
+        }
+        claim = claim_by_name(above, name);
+    }
+    return claim;
+}
+
+static bool may_come_back(struct core *core, uint64_t id)
+{
+    return core->is_closed && id < core->first_id && !core_find_lease(core, id);
+}
+
+/* Sets want->of if it is to be shared. */
+static enum outcome find_share(struct core *core, const struct lease *asker,
+    const struct acquire_request *ask, struct requested_resource *want)
+{
+    const struct definition *definition = core_find_definition(core, want->name);
+    enum nested rule = ask->nested != NESTED_NOT_SAID ? ask->nested
+        : definition                                  ? definition->nested
+                                                      : NESTED_COUNT;
+    struct claim *claim = rule != NESTED_COUNT ? claim_above(core, asker, want->name) : NULL;
+    if (!claim) {
+        bool waits = rule == NESTED_SHARE && may_come_back(core, asker->attributes.parent);
+        return waits ? OUTCOME_GRACE : OUTCOME_OK;
+    }
+    if (rule == NESTED_REFUSE || claim->lease->stopping != OUTCOME_OK) {
+        return OUTCOME_ANCESTOR;
+    }
+    want->of = claim;
+    want->sharer = claim->lease->id;
+    return want->count >= 1 && want->count <= claim->count ? OUTCOME_OK : OUTCOME_IMPOSSIBLE;
+}
+
+/* The shares behind the others. */
+static void sort_wants(const struct acquire_request *ask, const struct requested_resource wants[],
+    struct acquire_request *sorted)
+{
+    *sorted = *ask;
+    sorted->n_wants = 0;
+    for (int shared = 0; shared < 2; shared++) {
+        size_t before = sorted->n_wants;
+        for (size_t i = 0; i < ask->n_wants; i++) {
+            if ((wants[i].sharer != 0) == shared) {
+                sorted->wants[sorted->n_wants] = wants[i];
+                sorted->wants[sorted->n_wants++].asked = (uint8_t)i;
+            }
+        }
+        sorted->n_shared = sorted->n_wants - before;
+    }
+}
+
+enum outcome shares_find(struct core *core, uint32_t uid, const struct acquire_request **askp,
+    nanoseconds now, struct acquire_request *sorted, const char **at_faultp)
+{
+    const struct acquire_request *ask = *askp;
+    const struct lease asker = {.uid = uid, .asked_at = now, .attributes = ask->attributes};
+    struct requested_resource wants[MAX_RESOURCES_PER_LEASE];
+    bool any = false;
+    for (size_t i = 0; ask->attributes.parent != 0 && i < ask->n_wants; i++) {
+        wants[i] = ask->wants[i];
+        enum outcome outcome = find_share(core, &asker, ask, &wants[i]);
+        if (outcome != OUTCOME_OK) {
+            *at_faultp = ask->wants[i].name;
+            return outcome;
+        }
+        any |= wants[i].of != NULL;
+    }
+    if (any) {
+        sort_wants(ask, wants, sorted);
+        *askp = sorted;
+    }
+    return OUTCOME_OK;
+}
+
+bool core_shares_all(
+    struct core *core, uint32_t uid, const struct acquire_request *ask, nanoseconds now)
+{
+    struct acquire_request sorted;
+    const char *at_fault;
+    return shares_find(core, uid, &ask, now, &sorted, &at_fault) == OUTCOME_OK &&
+        ask->n_shared == ask->n_wants;
+}
+
+/* ---- again ---- */
+
+struct claim *share_find_claim(
+    struct core *core, uint32_t uid, const struct saved_claim *saved)
+{
+    const struct lease *lease = core_find_lease(core, saved->sharer);
+    bool fits = lease && lease->state == LEASE_HELD && lease->uid == uid;
+    struct claim *claim = fits ? claim_by_name(lease, saved->name) : NULL;
+    return claim && saved->count <= claim->count ? claim : NULL;
+}
+
+size_t shares_sort_saved(
+    const struct saved_claim claims[], size_t n, struct saved_claim sorted[])
+{
+    size_t n_sorted = 0, n_own = 0;
+    for (int shared = 0; shared < 2; shared++) {
+        n_own = n_sorted;
+        for (size_t i = 0; i < n; i++) {
+            if ((claims[i].sharer != 0) == shared) {
+                sorted[n_sorted] = claims[i];
+                sorted[n_sorted++].asked = (uint8_t)i;
+            }
+        }
+    }
+    return n - n_own;
+}
+
+enum outcome shares_prove(struct core *core, uint32_t uid, const struct acquire_request **askp,
+    const struct saved_claim claims[], struct acquire_request *sorted)
+{
+    const struct acquire_request *ask = *askp;
+    struct requested_resource wants[MAX_RESOURCES_PER_LEASE];
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        wants[i] = ask->wants[i];
+        wants[i].sharer = claims[i].sharer;
+        wants[i].of = claims[i].sharer != 0 ? share_find_claim(core, uid, &claims[i]) : NULL;
+        if (claims[i].sharer != 0 && !wants[i].of) {
+            return may_come_back(core, claims[i].sharer) ? OUTCOME_GRACE : OUTCOME_LOST;
+        }
+    }
+    sort_wants(ask, wants, sorted);
+    *askp = sorted;
+    return OUTCOME_OK;
+}
+
+/* ---- while they live ---- */
+
+void shares_enter(struct lease *lease)
+{
+    for (size_t i = lease->n_claims; i < lease_n_all(lease); i++) {
+        struct claim *claim = &lease->claims[i];
+        usage_add_claim(claim->resource, claim);
+        if (claim->of) {
+            LIST_INSERT_HEAD(&claim->of->lease->shares, claim, share_link);
+        }
+    }
+}
+
+void shares_hold(struct lease *lease)
+{
+    for (size_t i = lease->n_claims; i < lease_n_all(lease); i++) {
+        struct claim *claim = &lease->claims[i];
+        claim->token = claim->of ? claim->of->token : 0;
+        claim->resource->n_shares++;
+        queue_place_holder(claim);
+    }
+}
+
+void shares_take_token(const struct claim *claim)
+{
+    struct claim *share;
+    LIST_FOREACH (share, &claim->lease->shares, share_link) {
+        if (share->of == claim && share->lease->state == LEASE_HELD) {
+            share->token = claim->token;
+            queue_place_holder(share);
+        }
+    }
+}
+
+nanoseconds shares_hold_until(const struct lease *lease)
+{
+    nanoseconds until = NEVER;
+    for (size_t i = lease->n_claims; i < lease_n_all(lease); i++) {
+        const struct claim *of = lease->claims[i].of;
+        const struct lease_timer *timer = of ? of->lease->lease_timer : NULL;
+        until = earlier(until, timer ? timer->hold_until : NEVER);
+    }
+    return until;
+}
+
+/* ---- the end ---- */
+
+void shares_leave(struct core *core, struct lease *lease, bool was_held)
+{
+    for (size_t i = lease->n_claims; i < lease_n_all(lease); i++) {
+        struct claim *claim = &lease->claims[i];
+        if (was_held) {
+            sorted_set_remove(&claim->resource->holders, &claim->node);
+            claim->resource->n_shares--;
+        }
+        if (claim->of) {
+            LIST_REMOVE(claim, share_link);
+        }
+        claim->cooldown = 0;
+        queue_mark_dirty(core, claim->resource);
+        usage_remove_claim(claim);
+    }
+}
+
+void shares_have_left(
+    struct core *core, const struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    for (size_t i = lease->n_claims; i < lease_n_all(lease); i++) {
+        struct lease *of = lease->claims[i].of ? lease->claims[i].of->lease : NULL;
+        if (of && of->is_ending && of->state == LEASE_HELD && LIST_EMPTY(&of->shares)) {
+            core_unlink_lease(core, of, OUTCOME_RELEASED, now, effects);
+        }
+    }
+}
+
+static void forget_shares(struct lease *lease)
+{
+    while (!LIST_EMPTY(&lease->shares)) {
+        struct claim *share = LIST_FIRST(&lease->shares);
+        LIST_REMOVE(share, share_link);
+        share->of = NULL;
+    }
+}
+
+void share_begin_ending(struct core *core, struct lease *lease, enum outcome why)
+{
+    lease->is_ending = true;
+    lease->stopping = lease->stopping == OUTCOME_OK ? (uint8_t)why : lease->stopping;
+    once_leave(core, lease);
+    lease->attributes.once = NULL;
+    tenure_stops(lease);
+    lease_timer_end(core, lease);
+}
+
+bool shares_hold_up(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
+    struct effects *effects)
+{
+    bool at_once = why == OUTCOME_OK || why == OUTCOME_DROPPED || lease->is_preempted;
+    if (lease->state != LEASE_HELD || LIST_EMPTY(&lease->shares)) {
+        return false;
+    }
+    bool was_ending = lease->is_ending;
+    lease->is_ending = false; /* the last of them does not end it */
+    if (why != OUTCOME_OK) {
+        stop_shares(core, lease, why, at_once, NULL, now, effects);
+    }
+    if (at_once || LIST_EMPTY(&lease->shares)) {
+        forget_shares(lease);
+        return false;
+    }
+    if (!was_ending) {
+        share_begin_ending(core, lease, why);
+        effects_change(effects, lease);
+    }
+    lease->is_ending = true;
+    lease_move(lease, &core->detached);
+    return true;
+}
