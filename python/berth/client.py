@@ -124,7 +124,7 @@ class Client(Owner):
 
     def acquire(self, *wanted: str, wait: Optional[float] = None, strict: bool = False, **options: object) -> Lease:
         """Waits at most `wait` seconds (None: for ever; 0: only tries) for "NAME" or "NAME:COUNT", all of them or none.
-        Options: priority, reason, program, holder, kill_after, on_lost. With `strict` the lease is bound to this
+        Options: priority, reason, program, holder, kill_after, on_lost, nested. With `strict` the lease is bound to this
         process as a job's, which is stopped, by SIGKILL in the end, when the lease is lost."""
         self._check()
         return self._wait(Claim(Request.of(wanted, strict, tuple(options.items()), self._parent), wait))

@@ -302,6 +302,7 @@ static bool options_parse(
         .wait = NEVER,
         .kill_after = NEVER,
         .on_lost = ON_LOST_NOT_SAID,
+        .nested = NESTED_NOT_SAID,
         .ttl = NEVER,
         .conflict_status = -1,
         .down_after = 5 * NANOSECONDS_PER_SECOND,

@@ -103,6 +103,11 @@ static const char *set_on_lost(void *member, char *argument)
     return word_look_up(on_lost_words, argument, member) ? NULL : "not one of kill, term, warn";
 }
 
+static const char *set_nested(void *member, char *argument)
+{
+    return word_look_up(nested_words, argument, member) ? NULL : "not one of refuse, count, share";
+}
+
 int signal_parse(const char *word)
 {
     uint64_t number;
@@ -184,6 +189,8 @@ const struct option_row option_rows[] = {
         "delay from that signal to SIGKILL; no longer than the resource's"},
     {0, IN_BOTH, "on-lost", "kill|term|warn", TO(set_on_lost, on_lost),
         "what to do when the lease is lost; no laxer than the resource's"},
+    {0, IN_BOTH, "nested", "refuse|count|share", TO(set_nested, nested),
+        "if a lease above has some of it already (the resource's)"},
     {0, IN_RUN, "if-down", "fail|wait|run", TO(set_if_down, if_down),
         "if berthd, or its database, does not answer (fail)"},
     {0, IN_ACQUIRE, "if-down", "fail|wait", TO(set_if_down_without_job, if_down),

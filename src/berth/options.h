@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/clock.h"
+#include "base/nested.h"
 #include "base/on_lost.h"
 #include "base/option_table.h"
 
@@ -43,6 +44,7 @@ struct options {
     int signal; /* 0: not given */
     nanoseconds kill_after; /* a span; NEVER: not given */
     enum on_lost on_lost;
+    enum nested nested;
     enum if_down if_down;
     const char *item, *export, *socket;
     const char *holder, *reason; /* attributes of the lease */

@@ -107,6 +107,9 @@ static void request_add_keys(
     if (options->on_lost != ON_LOST_NOT_SAID) {
         request_add_text(line, KEY_INDEX_on_lost, on_lost_words[options->on_lost]);
     }
+    if (options->nested != NESTED_NOT_SAID) {
+        request_add_text(line, KEY_INDEX_nested, nested_words[options->nested]);
+    }
 }
 
 static void request_add_wanted(

@@ -207,8 +207,13 @@ static bool parse_keys(struct call *call, struct acquire_request *ask)
 {
     const char *wait = call->request->keys[KEY_INDEX_wait];
     const char *ttl = call->request->keys[KEY_INDEX_ttl];
+    const char *nested = call->request->keys[KEY_INDEX_nested];
     if (wait && !duration_parse(wait, &ask->wait)) {
         return refuse_value(call, KEY_INDEX_wait);
+    }
+    ask->nested = NESTED_NOT_SAID;
+    if (nested && !word_look_up(nested_words, nested, &ask->nested)) {
+        return refuse_value(call, KEY_INDEX_nested);
     }
     if (ttl && !(duration_parse(ttl, &ask->ttl) && ask->ttl > 0)) {
         return refuse_value(call, KEY_INDEX_ttl);

@@ -198,7 +198,7 @@ static void command_acquire_take_lease(struct call *call, const struct asked *as
 static bool may_have_back(struct call *call, struct lease *lease)
 {
     bool has_begun = lease->state == LEASE_HELD && !lease->is_undelivered;
-    for (size_t i = 0; !has_begun && lease_is_detached(lease) && i < lease->n_claims; i++) {
+    for (size_t i = 0; !has_begun && lease_is_detached(lease) && i < lease_n_all(lease); i++) {
         const struct resource *resource = lease->claims[i].resource;
         if (!call_may_use(call, resource->definition, resource->name)) {
             end_lease(call, lease, OUTCOME_FORBIDDEN);
@@ -256,9 +256,9 @@ static void take_back(struct call *call, struct lease *lease, take_operation *op
 
 static bool is_same_request(const struct lease *lease, const struct acquire_request *ask)
 {
-    bool is_same = lease->n_claims == ask->n_wants;
+    bool is_same = lease_n_all(lease) == ask->n_wants;
     for (size_t i = 0; is_same && i < ask->n_wants; i++) {
-        const struct claim *claim = &lease->claims[i];
+        const struct claim *claim = lease_asked(lease, i);
         is_same = claim->count == ask->wants[i].count &&
             strcmp(claim->resource->name, ask->wants[i].name) == 0;
     }
@@ -289,7 +289,8 @@ void command_acquire(struct call *call)
         : NULL;
     if (known) {
         repeat(call, &asked.ask, known);
-    } else if (can_be_asked(call, &asked.ask)) {
+    } else if (core_shares_all(call->server->core, call->conn->client.uid, &asked.ask, call->now) ||
+        can_be_asked(call, &asked.ask)) {
         command_acquire_take_lease(call, &asked);
     }
 }
@@ -350,13 +351,14 @@ static bool was_given(
         answer_error_saying(call->out, CODE_NO_SPACE, "%s", state->why_unreadable);
         return false;
     }
-    bool is_good = !state->is_old_secret || (proof && proof_read(proof, state->secret, proven));
+    bool is_proven = proof && proof_read(proof, state->secret, proven);
+    bool is_good = !state->is_old_secret || is_proven;
     bool is_fleet = ask->wants[0].definition->database != 0;
     if (!is_good) {
         answer_error_saying(
             call->out, CODE_LOST, "berthd has no record of it, and no valid proof was given");
     }
-    for (size_t i = 0; is_fleet && i < proven->n_claims; i++) {
+    for (size_t i = 0; (is_fleet || !state->is_old_secret) && i < proven->n_claims; i++) {
         proven->claims[i].token = 0;
     }
     return is_good;
@@ -404,7 +406,7 @@ void command_reclaim(struct call *call)
         return;
     }
     struct lease *lease = core_find_lease(call->server->core, id);
-    if (lease) {
+    if (lease && !lease->is_ending) {
         if (call_owns(call, lease)) {
             take_back(call, lease, core_reclaim);
         }

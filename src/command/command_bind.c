@@ -10,7 +10,7 @@
 
 static bool program_may_take(struct call *call, const struct lease *lease)
 {
-    for (size_t i = 0; i < lease->n_claims; i++) {
+    for (size_t i = 0; i < lease_n_all(lease); i++) {
         const struct resource *resource = lease->claims[i].resource;
         if (resource->definition->refuses_programs) {
             call_refuse(call, CODE_JOBS_ONLY, resource->name);

@@ -12,7 +12,7 @@
 static bool may_move(struct call *call, const struct lease *lease)
 {
     bool may = true;
-    for (size_t i = 0; may && i < lease->n_claims; i++) {
+    for (size_t i = 0; may && i < lease_n_all(lease); i++) {
         const struct resource *resource = lease->claims[i].resource;
         may = call_may_administer(call, resource->definition, resource->name);
     }

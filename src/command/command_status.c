@@ -162,10 +162,10 @@ static void status_of_lease(struct call *call, const char *text)
     if (!lease) {
         return;
     }
-    for (size_t i = 0; i < lease->n_claims; i++) {
+    for (size_t i = 0; i < lease_n_all(lease); i++) {
         names[i] = lease->claims[i].resource->name;
     }
-    command_status_begin(call, lease->n_claims, names, lease->id, asking_age(lease, call->now));
+    command_status_begin(call, lease_n_all(lease), names, lease->id, asking_age(lease, call->now));
 }
 
 void command_status(struct call *call)

@@ -129,6 +129,7 @@ static_assert(TLS_MIN_1_2 == 0 && TLS_MIN_1_3 == 1, "tls_version_words");
 static_assert(sizeof(enum tls_min_version) == sizeof(unsigned), "parse_choice stores unsigned");
 static_assert(sizeof(enum queue_order) == sizeof(unsigned), "parse_choice stores unsigned");
 static_assert(sizeof(enum selection) == sizeof(unsigned), "parse_choice stores unsigned");
+static_assert(sizeof(enum nested) == sizeof(unsigned), "parse_choice stores unsigned");
 static_assert(sizeof(enum on_lost) == sizeof(unsigned), "parse_choice stores unsigned");
 
 static bool choose(const struct value *value, const char *word, unsigned *choicep)

@@ -78,7 +78,7 @@ void call_record_did(const struct call *call, const struct lease *lease, const c
         .by = call_actor(call),
         .reason = call->request->keys[KEY_INDEX_reason],
     };
-    for (size_t i = 0; i < lease->n_claims; i++) {
+    for (size_t i = 0; i < lease_n_all(lease); i++) {
         const struct resource *resource = lease->claims[i].resource;
         did.hiding |= (uint16_t)(resource->definition->shows_to_owner_only << i);
         if (i > 0) {
@@ -295,7 +295,7 @@ bool call_owns_of(
 
 bool call_administers(struct call *call, const struct lease *lease)
 {
-    for (size_t i = 0; i < lease->n_claims; i++) {
+    for (size_t i = 0; i < lease_n_all(lease); i++) {
         const struct resource *resource = lease->claims[i].resource;
         if (!call_may(call, rights_admin_of, &resource->definition->rights)) {
             return false;
@@ -306,7 +306,7 @@ bool call_administers(struct call *call, const struct lease *lease)
 
 bool call_owns(struct call *call, const struct lease *lease)
 {
-    for (size_t i = 0; i < lease->n_claims; i++) {
+    for (size_t i = 0; i < lease_n_all(lease); i++) {
         const struct resource *resource = lease->claims[i].resource;
         if (!call_owns_of(call, lease->uid, resource->definition, resource->name)) {
             return false;

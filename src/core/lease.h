@@ -69,8 +69,8 @@ struct acquire_request {
     bool has_kill_after, has_on_lost; /* in .attributes; else the resources' */
 };
 
-/* A lease's part of one resource. Or its *share*, which has no units, and counts nowhere: as long as
- * it lives it uses the first .count units of another lease's claim. */
+/* A lease's part of one resource. Or its *share*, which has no units and counts nowhere: it uses the
+ * first .count units of another lease's claim. */
 struct claim {
     struct lease *lease;
     struct resource *resource;
@@ -232,8 +232,8 @@ static inline bool claim_is_share(const struct claim *claim)
     return claim->sharer != 0;
 }
 
-/* The first of the units that it uses; their number is its count. NULL: it waits, or is a share of a
- * claim that is not there. */
+/* The first of the units that it uses; their number is its count. NULL: it waits, or is a share of
+ * a claim that is not there. */
 static inline const struct unit *claim_first_unit(const struct claim *claim)
 {
     return claim->of ? claim->of->units : claim->units;

@@ -24,8 +24,9 @@ void queue_leave(struct core *core, struct lease *lease);
 /* The waiting lease gets that ticket, and what is kept for it goes to others. */
 void queue_move(struct core *core, struct lease *lease, uint64_t ticket);
 
-/* Grants to a lease that is in no queue if it has only shares, or may go now and nobody waits for any of its resources:
- * as queue_enter() and queue_try() would, at a third of the cost. Appends no effect about it. */
+/* Grants to a lease that is in no queue if it may go now and nobody waits for any of its resources:
+ * as queue_enter() and queue_try() would, at a third of the cost; or if it has only shares. Appends
+ * no effect about it. */
 bool queue_grant_alone(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
 /* Grants to this one lease if it may go now. Appends no effect about the grant. */

@@ -110,8 +110,7 @@ bool core_shares_all(
 
 /* ---- again ---- */
 
-struct claim *share_find_claim(
-    struct core *core, uint32_t uid, const struct saved_claim *saved)
+struct claim *share_find_claim(struct core *core, uint32_t uid, const struct saved_claim *saved)
 {
     const struct lease *lease = core_find_lease(core, saved->sharer);
     bool fits = lease && lease->state == LEASE_HELD && lease->uid == uid;
@@ -119,8 +118,7 @@ struct claim *share_find_claim(
     return claim && saved->count <= claim->count ? claim : NULL;
 }
 
-size_t shares_sort_saved(
-    const struct saved_claim claims[], size_t n, struct saved_claim sorted[])
+size_t shares_sort_saved(const struct saved_claim claims[], size_t n, struct saved_claim sorted[])
 {
     size_t n_sorted = 0, n_own = 0;
     for (int shared = 0; shared < 2; shared++) {

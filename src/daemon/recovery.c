@@ -32,6 +32,7 @@ struct found {
 struct findings {
     struct found *list;
     size_t n;
+    bool has_shares; /* at least one of the leases is a share of another */
     bool has_nonsense; /* a record with a good checksum that makes no sense */
     uint32_t numbers_slot; /* RECORD_NONE: no record says */
     struct record_numbers numbers; /* what that says */
@@ -55,6 +56,9 @@ static void find_record(void *context, uint32_t slot, const char *bytes, size_t 
     } else if (fleet_is_tenure(bytes, length) && fleet_tenure_can_be_read(bytes, length)) {
         found.tenure = memory_new(length + 1);
         memcpy(found.tenure, bytes, length);
+    }
+    for (size_t i = 0; found.saved && i < found.saved->n_claims; i++) {
+        findings->has_shares |= found.saved->claims[i].sharer != 0;
     }
     if (found.saved || found.tenure) {
         add_found(findings, found);
@@ -159,6 +163,23 @@ static nanoseconds ended_at(
     return is_over ? saved->until : 0;
 }
 
+/* Whether one that may still run, or is being stopped, uses the lease's units. */
+static bool is_shared(const struct findings *findings, uint64_t id)
+{
+    for (size_t i = 0; findings->has_shares && i < findings->n; i++) {
+        const struct saved_lease *saved = findings->list[i].saved;
+        bool may_run = saved && saved->is_held && saved->rested_at == 0;
+        for (size_t k = 0; may_run && k < saved->n_claims; k++) {
+            if (saved->claims[k].sharer == id && saved->id > id &&
+                (!ended_unreleased(saved) || is_being_stopped(saved) ||
+                    is_shared(findings, saved->id))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* Counts the end, and adds it to the history. */
 static void note_gone(
     struct server *server, const struct found *found, const struct earlier_end *end)
@@ -257,7 +278,8 @@ static bool restore_rest(struct server *server, const struct found *found,
 }
 
 /* False if the file must not be used; then the journal is unchanged. */
-static bool restore(struct server *server, const struct found *found, nanoseconds now)
+static bool restore(struct server *server, const struct findings *findings,
+    const struct found *found, nanoseconds now)
 {
     struct saved_lease *saved = found->saved;
     struct lease *lease = NULL;
@@ -268,6 +290,10 @@ static bool restore(struct server *server, const struct found *found, nanosecond
     }
     if (!was_seen) {
         saved->rested_at = ended_at(server, saved, now);
+        if (saved->rested_at != 0 && is_shared(findings, saved->id)) {
+            saved->rested_at = 0;
+            saved->stopping = OUTCOME_RELEASED; /* its units wait for its shares */
+        }
         note_unseen_end(server, found);
     }
     if (saved->rested_at != 0) {
@@ -452,7 +478,7 @@ static bool restore_all(struct serving *serving, const char *socket_path)
     history_log_begin(&serving->history_log);
     bool fits = true;
     for (size_t i = 0; fits && i < findings.n; i++) {
-        fits = findings.list[i].tenure || restore(server, &findings.list[i], now);
+        fits = findings.list[i].tenure || restore(server, &findings, &findings.list[i], now);
     }
     if (fits) {
         forget_tenures(server, &findings);

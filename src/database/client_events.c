@@ -60,9 +60,20 @@ static void why_revoked(char *out, size_t size, struct server *server, uint32_t 
     }
 }
 
+/* Its own user ends the other one by giving it back, too. */
+static void why_with_another(char *out, size_t size, const struct lease *lease, enum outcome why)
+{
+    char id[LEASE_ID_SIZE];
+    lease_id_format(id, lease->claims[0].sharer);
+    snprintf(out, size, "lease %s, whose units it shares, ends%s%s", id,
+        why == OUTCOME_WITHDRAWN ? "" : ": ",
+        why == OUTCOME_WITHDRAWN ? "" : code_table[outcome_code(why)].meaning);
+}
+
 void client_events_over(struct server *server, const struct effect *effect)
 {
-    bool is_of_fleet = effect->lease->database != 0 && !server->turn.stopping;
+    const struct lease *lease = effect->lease;
+    bool is_of_fleet = lease->database != 0 && !server->turn.stopping;
     lease_log_over(&server->databases, effect);
     if (!effect->client) {
         return;
@@ -70,7 +81,11 @@ void client_events_over(struct server *server, const struct effect *effect)
     char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
     enum code code = outcome_code(effect->why);
     uint32_t uid;
-    if (effect->why == OUTCOME_MAX_HOLD) {
+    bool is_with_another = lease->n_claims == 0 && effect->kind == EFFECT_STOP &&
+        !history_revoker(server->history, lease->id, &uid);
+    if (is_with_another) {
+        why_with_another(why, sizeof why, lease, effect->why);
+    } else if (effect->why == OUTCOME_MAX_HOLD) {
         why_of_max_hold(why, sizeof why, &server->databases, effect->lease);
     } else if (code == CODE_REVOKED && history_revoker(server->history, effect->lease->id, &uid)) {
         why_revoked(why, sizeof why, server, uid);

@@ -78,6 +78,9 @@ void session_give_back(struct session *session, struct lease *lease)
 void session_restore(struct session *session, struct lease *lease)
 {
     struct entry *entry = lease->entry;
+    if (lease->n_claims == 0) {
+        return; /* the database has the lease that it shares */
+    }
     if (lease->state == LEASE_WAITING && !lease->is_asked) {
         return; /* session_ask() comes when this host grants again */
     }

@@ -128,7 +128,7 @@ void job_origin_forget(struct job_origins *origins, struct lease *lease)
 static bool shows_arguments(const struct lease *lease)
 {
     bool shows = true;
-    for (size_t i = 0; i < lease->n_claims; i++) {
+    for (size_t i = 0; i < lease_n_all(lease); i++) {
         shows &= lease->claims[i].resource->definition->shows_arguments;
     }
     return shows;

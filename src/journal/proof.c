@@ -67,11 +67,13 @@ uint64_t siphash_end(struct siphash *hash)
 /* ---- what is proved, as numbers ----
  *
  *     ID, UID with IS_HELD, PID, STARTED, then of each claim NAME, COUNT and, if it is held, TOKEN
- *     and COUNT units, each a slot's number or ITEM_FOLLOWS and an item
+ *     (of a share, COUNT has IS_SHARE, and the other lease's ID follows) and COUNT units, each a
+ *     slot's number or ITEM_FOLLOWS and an item
  *
  * A name or an item is its length and then its bytes, so no two subjects are the same numbers. */
 
 #define IS_HELD (UINT64_C(1) << 32)
+#define IS_SHARE (UINT64_C(1) << 32)
 #define ITEM_FOLLOWS (UINT64_C(1) << 32)
 
 static void add_string(struct siphash *hash, const char *string)
@@ -95,13 +97,14 @@ static struct siphash begin_subject(const uint8_t secret[static SECRET_BYTES], u
     return hash;
 }
 
-static void add_claim(
-    struct siphash *hash, bool is_held, const char *name, uint32_t count, uint64_t token)
+static void add_claim(struct siphash *hash, bool is_held, const char *name, uint32_t count,
+    uint64_t token, uint64_t sharer)
 {
+    bool is_share = is_held && sharer != 0;
     add_string(hash, name);
-    siphash_add(hash, count);
+    siphash_add(hash, count | (is_share ? IS_SHARE : 0));
     if (is_held) {
-        siphash_add(hash, token);
+        siphash_add(hash, is_share ? sharer : token);
     }
 }
 
@@ -130,10 +133,12 @@ static uint64_t hash_lease(
     struct process process =
         keeper((enum binding)lease->binding, &lease->process, &lease->wrapper);
     struct siphash hash = begin_subject(secret, lease->id, lease->uid, is_held, &process);
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct claim *claim = &lease->claims[i];
-        add_claim(&hash, is_held, claim->resource->name, claim->count, claim->token);
-        for (const struct unit *unit = claim->units; unit; unit = unit->next_of_claim) {
+    for (size_t i = 0; i < lease_n_all(lease); i++) {
+        const struct claim *claim = lease_asked(lease, i);
+        const struct unit *unit = is_held ? claim_first_unit(claim) : NULL;
+        add_claim(
+            &hash, is_held, claim->resource->name, claim->count, claim->token, claim->sharer);
+        for (uint32_t k = 0; unit && k < claim->count; k++, unit = unit->next_of_claim) {
             add_unit(&hash, unit->item, unit->index);
         }
     }
@@ -147,7 +152,7 @@ static uint64_t hash_saved_lease(
     struct siphash hash = begin_subject(secret, proven->id, proven->uid, proven->is_held, &process);
     for (size_t i = 0; i < proven->n_claims; i++) {
         const struct saved_claim *claim = &proven->claims[i];
-        add_claim(&hash, proven->is_held, claim->name, claim->count, claim->token);
+        add_claim(&hash, proven->is_held, claim->name, claim->count, claim->token, claim->sharer);
         for (uint32_t k = 0; proven->is_held && k < claim->count; k++) {
             add_unit(&hash, claim->units[k].item, claim->units[k].slot);
         }
@@ -167,8 +172,16 @@ void proof_write(
     struct text *out, const uint8_t secret[static SECRET_BYTES], const struct lease *lease)
 {
     text_end(out, put_hex(text_room(out, HEX_DIGITS), hash_lease(secret, lease)));
-    for (size_t i = 0; lease->state == LEASE_HELD && i < lease->n_claims; i++) {
-        add_proved_token(out, lease->claims[i].token);
+    for (size_t i = 0; lease->state == LEASE_HELD && i < lease_n_all(lease); i++) {
+        const struct claim *claim = lease_asked(lease, i);
+        if (claim_is_share(claim)) {
+            char id[LEASE_ID_SIZE];
+            lease_id_format(id, claim->sharer);
+            text_add(out, ",s");
+            text_add(out, id);
+        } else {
+            add_proved_token(out, claim->token);
+        }
     }
 }
 
@@ -193,9 +206,12 @@ static bool read_tokens(const char *text, struct saved_lease *proven)
         if (length >= sizeof word) {
             return false;
         }
+        struct saved_claim *claim = &proven->claims[i];
         memcpy(word, text + 1, length);
         word[length] = '\0';
-        if (!number_parse(word, INT64_MAX, &proven->claims[i].token)) {
+        bool is_share = word[0] == 's';
+        if (is_share ? !lease_id_parse(word + 1, &claim->sharer) || claim->sharer == 0
+                     : !number_parse(word, INT64_MAX, &claim->token)) {
             return false;
         }
         text += 1 + length;

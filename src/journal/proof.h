@@ -1,7 +1,8 @@
 /* proof.h - lets a client have its lease back when berthd has lost the journal: the proof shows
  * what the client was given, and that berthd itself said so. A word for the protocol,
  *
- *     HASH[,TOKEN]...          a token for each resource if the lease is held
+ *     HASH[,TOKEN]...          a token for each resource if the lease is held; of a share sLEASE,
+ *                              the lease whose units it uses
  *
  * The hash is keyed and covers the lease's id and user, whether it is held or waits, names, counts,
  * units, tokens and the process that it is bound to. Pure. */

@@ -25,6 +25,7 @@ enum {
 const char *const record_state_words[] = {[false] = "waiting", [true] = "held"};
 
 const char *const record_stopping_words[N_OUTCOMES] = {
+    [OUTCOME_RELEASED] = "released", /* its units wait for its shares */
     [OUTCOME_REVOKED] = "revoked",
     [OUTCOME_WITHDRAWN] = "withdrawn",
     [OUTCOME_MAX_HOLD] = "max-hold",
@@ -95,6 +96,7 @@ static inline char *write_process(
 #define write_slot(to, ...) (to)
 #define write_item(to, ...) (to)
 #define write_want(to, ...) (to)
+#define write_share(to, ...) (to)
 #define write_cooldowns(to, ...) (to)
 
 static char *write_words(char *to, const struct record *record)
@@ -110,13 +112,29 @@ static char *write_words(char *to, const struct record *record)
     return to;
 }
 
-static char *write_wants(char *to, const struct lease *lease)
+/* Of what it waits for, and of shares: their units are in another record. */
+static char *write_want_of(char *to, const struct claim *claim)
 {
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        to = put_string(put_string(to, " want="), lease->claims[i].resource->name);
-        to = put_number(put_byte(to, ','), lease->claims[i].count);
+    to = put_string(to, claim_is_share(claim) ? " share=" : " want=");
+    to = put_string(to, claim->resource->name);
+    to = put_number(put_byte(to, ','), claim->count);
+    if (claim_is_share(claim)) {
+        to = put_byte(to, ',');
+        to += lease_id_format(to, claim->sharer);
     }
     return to;
+}
+
+static void write_claims(struct text *out, const struct lease *lease)
+{
+    for (size_t i = 0; i < lease_n_all(lease); i++) {
+        const struct claim *claim = lease_asked(lease, i);
+        if (lease->state == LEASE_HELD && !claim_is_share(claim)) {
+            units_write_of(out, claim);
+        } else {
+            text_end(out, write_want_of(text_room(out, MAX_WORD), claim));
+        }
+    }
 }
 
 /* ---- records ---- */
@@ -158,10 +176,8 @@ void record_write(
         fill(&record, lease, database);
         record.lease.stop_reason = with_reason ? lease_stop_reason(lease) : NULL;
         char *to = write_words(text_room(out, ROOM), &record);
-        text_end(out, record.lease.is_held ? to : write_wants(to, lease));
-        if (record.lease.is_held) {
-            units_write(out, lease);
-        }
+        text_end(out, to);
+        write_claims(out, lease);
     }
     if (lease->kept) {
         text_add(out, lease->kept);
@@ -197,6 +213,7 @@ size_t record_rest_bytes(size_t n_claims)
 #define LONGEST_slot(member, max) (void)0
 #define LONGEST_item(member, max) (void)0
 #define LONGEST_want(member, max) (void)0
+#define LONGEST_share(member, max) (void)0
 #define LONGEST_cooldowns(member, max) (void)0
 
 static size_t longest_in(bool is_held)

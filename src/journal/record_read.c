@@ -174,6 +174,21 @@ static bool read_want(struct record *record, const struct row *row, char *value)
     return true;
 }
 
+/* NAME,COUNT,LEASE */
+static bool read_share(struct record *record, const struct row *row, char *value)
+{
+    char *count, *lease;
+    uint64_t number;
+    struct saved_claim *claim = read_claim(&record->lease, value, &count);
+    lease = claim ? cut_at_comma(count) : NULL;
+    bool is_good = lease && read_in_range(row, count, &number) &&
+        lease_id_parse(lease, &claim->sharer) && claim->sharer != 0;
+    if (is_good) {
+        claim->count = (uint32_t)number;
+    }
+    return is_good;
+}
+
 /* COOLDOWN,... : one for each claim, in their order. */
 static bool read_cooldowns(struct record *record, const struct row *row, char *value)
 {
@@ -252,7 +267,7 @@ static bool has_tokens(const struct saved_lease *lease)
 {
     bool has = true;
     for (size_t i = 0; lease->is_held && i < lease->n_claims; i++) {
-        has &= lease->claims[i].token != 0;
+        has &= lease->claims[i].token != 0 || lease->claims[i].sharer != 0;
     }
     return has;
 }

@@ -69,7 +69,7 @@ static size_t max_bytes_of_units(struct ledger *ledger, const struct lease *leas
     }
     struct text units = TEXT_INIT;
     units_write(&units, lease);
-    size_t length = units.length;
+    size_t length = units.length + lease->n_shares * sizeof " share=,10000," + LEASE_ID_SIZE;
     text_deinit(&units);
     return length;
 }
@@ -80,7 +80,7 @@ static uint32_t reserve_for(struct ledger *ledger, const struct lease *lease)
     size_t units = max_bytes_of_units(ledger, lease);
     size_t kept = lease->kept ? strlen(lease->kept) : 0;
     return journal_reserve(&ledger->journal,
-        record_max_bytes(&lease->attributes, database, lease->n_claims, units) + kept);
+        record_max_bytes(&lease->attributes, database, lease_n_all(lease), units) + kept);
 }
 
 /* A reload may have given the units longer names than there was room for. Until the first record is
@@ -106,7 +106,7 @@ static void write_down(struct ledger *ledger, struct lease *lease)
 {
     struct text *line = &ledger->line;
     const char *database = fleet_name_of(ledger->databases, lease->database);
-    size_t rest = database ? 0 : record_rest_bytes(lease->n_claims);
+    size_t rest = database ? 0 : record_rest_bytes(lease_n_all(lease));
     line->length = 0;
     record_write(line, lease, database, true);
     if (lease_stop_reason(lease) && lease->record != RECORD_NONE &&
@@ -186,7 +186,7 @@ static void end_record(struct ledger *ledger, struct lease *lease)
     size_t length;
     const char *record = journal_look(&ledger->journal, lease->record, &length);
     history_ended(ledger->history, lease, record, length);
-    struct saved_lease ended = {.n_claims = lease->n_claims};
+    struct saved_lease ended = {.n_claims = 0};
     nanoseconds until = core_note_rest(lease, &ended);
     if (until == 0 || !ledger_rest(ledger, lease->record, &ended, until)) {
         journal_erase(&ledger->journal, lease->record);

@@ -34,7 +34,7 @@ void log_subject_lease(
         add_names(subject, lease_names(lease));
         return;
     }
-    for (size_t i = 0; i < lease->n_claims; i++) {
+    for (size_t i = 0; i < lease_n_all(lease); i++) {
         add_names(subject, lease->claims[i].resource->name);
     }
 }

@@ -36,11 +36,17 @@ static void add_units(struct unit_list *list, const struct saved_claim *claim)
     }
 }
 
-/* NAME:UNITS of what it held, NAME=COUNT of what it waited for. */
+/* NAME:UNITS of what it held, NAME=COUNT of what it waited for, NAME:@LEASE of what it shared. */
 static void add_claim(struct text *out, const struct saved_claim *claim)
 {
     struct unit_list list = {.max = UNITS_OF_HOLDER_BYTES};
     text_add(out, claim->name);
+    if (claim->sharer != 0) {
+        char id[LEASE_ID_SIZE];
+        lease_id_format(id, claim->sharer);
+        text_add_format(out, ":@%s", id);
+        return;
+    }
     if (!claim->units) {
         text_add(out, "=");
         text_add_number(out, claim->count);

@@ -245,6 +245,35 @@ static void explain_waiting(struct text *out, struct explained *lease)
 
 /* ---- that is held ---- */
 
+static void say_shares(
+    struct reasons *reasons, const struct scene *scene, const struct lease *lease)
+{
+    const struct claim *share;
+    size_t n = 0;
+    reasons_say(reasons, "it is over, and its units come back when its shares are gone");
+    LIST_FOREACH (share, &lease->shares, share_link) {
+        struct lease_row row;
+        if (n++ == MAX_REASONS_HOLDERS) {
+            return;
+        }
+        struct text party = TEXT_INIT;
+        lease_row_identify(&row, share->lease, scene);
+        party_write(&party, &row.line);
+        reasons_say(reasons, "%s shares %s: lease %s", party.bytes, share->resource->name, row.id);
+        text_deinit(&party);
+    }
+}
+
+static void say_what_it_shares(struct reasons *reasons, const struct lease *lease)
+{
+    for (size_t i = lease->n_claims; i < lease_n_all(lease); i++) {
+        char id[LEASE_ID_SIZE];
+        lease_id_format(id, lease->claims[i].sharer);
+        reasons_say(reasons, "it shares %s of lease %s, and ends with that at the latest",
+            lease->claims[i].resource->name, id);
+    }
+}
+
 /* What ends a lease of this host. */
 static void say_end(struct reasons *reasons, const struct scene *scene, const struct lease *lease)
 {
@@ -256,7 +285,9 @@ static void say_end(struct reasons *reasons, const struct scene *scene, const st
     nanoseconds until = lease_own_until(lease), hold = lease_max_hold(lease);
     bool is_of_max_hold = hold != NEVER && until >= lease->granted_at + hold;
     char span[32];
-    if (lease->stopping != OUTCOME_OK) {
+    if (lease->is_ending) {
+        say_shares(reasons, scene, lease);
+    } else if (lease->stopping != OUTCOME_OK) {
         reasons_say(reasons, "its %s: %s",
             lease_is_programs(lease) ? "program has been told to give it back, or it loses it"
                                      : "job is being stopped",
@@ -291,6 +322,7 @@ static void explain_held(struct text *out, struct explained *lease)
     begin_answer(out, "held", lease, 0);
     say_client(lease);
     if (lease->row.own) {
+        say_what_it_shares(&lease->story.reasons, lease->row.own);
         say_end(&lease->story.reasons, lease->story.scene, lease->row.own);
     } else {
         say_end_elsewhere(lease);
@@ -312,7 +344,8 @@ void explained_lease(struct text *out, const struct scene *scene,
 {
     struct explained lease = {.story = {.scene = scene, .session = session}, .n = own->n_claims};
     lease_row_identify(&lease.row, own, scene);
-    for (size_t i = 0; i < own->n_claims; i++) {
+    lease.n += own->state == LEASE_HELD ? own->n_shares : 0U;
+    for (size_t i = 0; i < lease.n; i++) {
         const struct claim *claim = &own->claims[i];
         struct part *part = &lease.parts[i];
         *part = (struct part){

@@ -48,11 +48,12 @@ static void tell_lease(const struct follow_source *source, const struct answer_m
     const struct scene scene = scene_of(&source->walked, moment, 0);
     const struct claim *claim =
         lease_claim_on(core_find_lease(scene.core, entry->lease), entry->name->text);
-    if (claim) {
+    bool is_shown = claim && (claim->lease->state == LEASE_HELD || !claim_is_share(claim));
+    if (is_shown) {
         lease_row_fill(&row, claim, &scene);
     }
     lease_id_format(id, entry->lease);
-    tell_row(out, claim, &row, &scene, id, entry->name->text);
+    tell_row(out, is_shown, &row, &scene, id, entry->name->text);
 }
 
 /* A lease of another host: SESSION/LEASE. */

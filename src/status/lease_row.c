@@ -23,7 +23,7 @@ static const char blocked_by_quota[] = "quota", blocked_otherwise[] = "other";
 
 const struct claim *lease_claim_on(const struct lease *lease, const char *name)
 {
-    for (size_t i = 0; lease && i < lease->n_claims; i++) {
+    for (size_t i = 0; lease && i < lease_n_all(lease); i++) {
         if (strcmp(lease->claims[i].resource->name, name) == 0) {
             return &lease->claims[i];
         }
@@ -69,7 +69,9 @@ static void fill_life(
         line->until = instant_of(until);
     }
     if (lease->stopping != OUTCOME_OK) {
-        line->stopping = code_table[outcome_code((enum outcome)lease->stopping)].word;
+        line->stopping = lease->is_ending
+            ? "shares"
+            : code_table[outcome_code((enum outcome)lease->stopping)].word;
     }
     line->unread = viewer_sees_not_started(scene->viewer, lease, scene->now);
 }
@@ -117,9 +119,14 @@ void lease_row_fill(struct lease_row *row, const struct claim *claim, const stru
         return;
     }
     row->unit_words.length = 0;
+    text_add(&row->unit_words, "");
     units_write_claim(&row->unit_words, claim, UNITS_OF_HOLDER_BYTES);
     row->line.units.joined = row->unit_words.bytes;
     row->line.token = claim->token;
+    if (claim_is_share(claim)) {
+        lease_id_format(row->sharer, claim->sharer);
+        row->line.shares = row->sharer;
+    }
     fill_life(&row->line, claim->lease, scene);
 }
 
@@ -310,6 +317,9 @@ static bool next_holder(
     struct lease_walk *walk, const struct scene *scene, struct lease_row *row)
 {
     const struct claim *claim = walk->claim;
+    while (claim && walk->listed && !scene->follows && !claim_is_share(claim)) {
+        claim = claim_next_holder(claim); /* it is listed */
+    }
     if (!claim || (walk->only != 0 && walk->n_holders++ == MAX_HOLDERS_SHOWN)) {
         return false;
     }
@@ -331,7 +341,7 @@ static bool next_waiter(
             walk->nodes[i] && (!firstp || sorted_set_node_is_before(walk->nodes[i], *firstp));
         firstp = is_first ? &walk->nodes[i] : firstp;
     }
-    if (!firstp || walk->only != 0) {
+    if (!firstp || walk->only != 0 || (walk->listed && !scene->follows)) {
         return false;
     }
     lease_row_fill(row, container_of(*firstp, struct place, node)->claim, scene);
@@ -382,7 +392,7 @@ static bool next_own_waiter(
         walk->has_seen ? NULL : core_find_lease(scene->core, walk->only);
     const struct claim *claim = lease_claim_on(lease, walk->name);
     walk->has_seen = true;
-    if (!claim || lease->state != LEASE_WAITING) {
+    if (!claim || lease->state != LEASE_WAITING || claim_is_share(claim)) {
         return false;
     }
     lease_row_fill(row, claim, scene);
@@ -397,7 +407,8 @@ void lease_walk_resume(struct lease_walk *walk, const struct scene *scene)
     uint64_t listing = scene->listing ? scene->listing->number : 0;
     walk->here = core_find_resource(scene->core, walk->name);
     walk->listed = scene->rows ? fleet_rows_find(scene->rows, walk->name) : NULL;
-    if (walk->part < WALK_LISTED && (!walk->here || (walk->listed && !scene->follows))) {
+    bool is_all_listed = walk->listed && !scene->follows; /* but shares */
+    if (walk->part < WALK_LISTED && (!walk->here || (is_all_listed && walk->here->n_shares == 0))) {
         walk->part = WALK_LISTED;
     }
     if (walk->part < WALK_LISTED) {

@@ -11,7 +11,7 @@ struct lease_row {
     uint64_t units; /* that it holds, or wants */
     nanoseconds max_hold; /* it holds them for so long in total at most; NEVER: not limited */
     /* What .line may point to: */
-    char id[LEASE_ID_SIZE];
+    char id[LEASE_ID_SIZE], sharer[LEASE_ID_SIZE];
     char host[REASON_BYTES + 1];
     char texts[N_SHOWN][REASON_BYTES + 1];
     struct text unit_words; /* the only part to be initialized, and to be freed */

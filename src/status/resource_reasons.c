@@ -23,11 +23,21 @@ struct subject {
 
 /* ---- what there is ---- */
 
+/* Shares take nothing. */
+static bool next_row(struct subject *subject)
+{
+    bool any = true;
+    do {
+        any = lease_walk_next(&subject->walk, subject->scene, &subject->lease);
+    } while (any && subject->lease.line.shares);
+    return any;
+}
+
 static uint64_t count_holders(const struct subject *subject)
 {
     const struct fleet_resource *listed = subject->row.listed;
     return listed ? fleet_first_waiter(subject->scene->rows, listed) - listed->row - 1
-                  : sorted_set_size(&subject->row.here->holders);
+                  : sorted_set_size(&subject->row.here->holders) - subject->row.here->n_shares;
 }
 
 static void count_one(void *context, const char *unit, const char *reason)
@@ -106,8 +116,7 @@ static void resource_reasons_begin(struct subject *subject, const struct scene *
     said_name_users(&row->line, scene->viewer);
     lease_walk_begin(&subject->walk, name, 0);
     lease_walk_resume(&subject->walk, scene);
-    subject->is_at_holder = lease_walk_next(&subject->walk, scene, &subject->lease) &&
-        subject->lease.line.is_held;
+    subject->is_at_holder = next_row(subject) && subject->lease.line.is_held;
     subject->own = find_own(subject);
     nanoseconds cooled = next_cooled(subject);
     subject->described = (struct reasons_resource){
@@ -155,9 +164,7 @@ static void add_holders(
             forecast_add_holder(
                 forecast, held > 0 ? (uint64_t)held * 1000 : 0, limit_of(left), lease->units);
         }
-        subject->is_at_holder =
-            lease_walk_next(&subject->walk, subject->scene, &subject->lease) &&
-            subject->lease.line.is_held;
+        subject->is_at_holder = next_row(subject) && subject->lease.line.is_held;
     }
     reasons_other_holders(reasons, &subject->described, n_holders - n);
 }

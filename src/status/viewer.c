@@ -14,7 +14,7 @@ static bool may_see(const struct viewer *viewer, const struct definition *defini
 
 bool viewer_sees(const struct viewer *viewer, const struct lease *lease)
 {
-    for (size_t i = 0; lease->uid != viewer->uid && i < lease->n_claims; i++) {
+    for (size_t i = 0; lease->uid != viewer->uid && i < lease_n_all(lease); i++) {
         const struct definition *definition = lease->claims[i].resource->definition;
         if (definition->shows_to_owner_only && !may_see(viewer, definition)) {
             return false;

@@ -41,6 +41,7 @@ void stage_open(void)
         .conflict_status = -1,
         .kill_after = NEVER,
         .on_lost = ON_LOST_NOT_SAID,
+        .nested = NESTED_NOT_SAID,
         .ttl = NEVER,
     };
     stage.connection.fd = stage.peer = -1;

@@ -598,7 +598,7 @@ Test(json, whole)
         "{\"name\":\"gpu2\",\"state\":\"reserved\",\"reason\":null},"
         "{\"name\":\"gpu9\",\"state\":\"draining\",\"reason\":null}],\"items_cut\":false,"
         "\"holders\":[{\"lease\":\"3f9k\",\"token\":\"9007199254740993\",\"since\":-123456,"
-        "\"bound\":\"process\",\"away\":false,\"until\":null,\"stopping\":null,"
+        "\"bound\":\"process\",\"away\":false,\"until\":null,\"shares\":null,\"stopping\":null,"
         "\"unread\":false,\"pid\":4711,\"uid\":1000,\"host\":null,\"hidden\":false,"
         "\"holder\":\"job-12\",\"user\":null,\"program\":\"train\",\"reason\":\"weekly load\","
         "\"units\":[\"gpu0\",\"gpu9\"],\"units_cut\":false}],"
@@ -619,7 +619,7 @@ Test(json, whole)
         "\"items\":[{\"name\":3,\"state\":\"reserved\",\"reason\":\"spare\"}],"
         "\"items_cut\":false,"
         "\"holders\":[{\"lease\":\"3f9p\",\"token\":\"7\",\"since\":0,\"bound\":null,"
-        "\"away\":false,\"until\":null,\"stopping\":null,\"unread\":false,\"pid\":1,\"uid\":0,"
+        "\"away\":false,\"until\":null,\"shares\":null,\"stopping\":null,\"unread\":false,\"pid\":1,\"uid\":0,"
         "\"host\":null,\"hidden\":false,\"holder\":null,\"user\":null,\"program\":null,"
         "\"reason\":null,\"units\":[0,1,2,3,5],\"units_cut\":true}],\"waiters\":[]},"
         "{\"name\":\"deploy\",\"kind\":\"lock\",\"scope\":\"host\",\"database\":null,"
@@ -688,11 +688,11 @@ Test(json, how_leases_end)
 {
     static const char *const ends[] = {
         "\"grace_until\":8999,",
-        "\"bound\":\"process\",\"away\":true,\"until\":null,\"stopping\":null,",
-        "\"bound\":\"connection\",\"away\":true,\"until\":null,\"stopping\":null,",
-        "\"bound\":\"time\",\"away\":true,\"until\":0,\"stopping\":null,",
-        "\"bound\":\"process\",\"away\":true,\"until\":null,\"stopping\":\"max-hold\",",
-        "\"bound\":\"process\",\"away\":false,\"until\":7200000,\"stopping\":\"\\u001B\",",
+        "\"bound\":\"process\",\"away\":true,\"until\":null,\"shares\":null,\"stopping\":null,",
+        "\"bound\":\"connection\",\"away\":true,\"until\":null,\"shares\":null,\"stopping\":null,",
+        "\"bound\":\"time\",\"away\":true,\"until\":0,\"shares\":null,\"stopping\":null,",
+        "\"bound\":\"process\",\"away\":true,\"until\":null,\"shares\":null,\"stopping\":\"max-hold\",",
+        "\"bound\":\"process\",\"away\":false,\"until\":7200000,\"shares\":null,\"stopping\":\"\\u001B\",",
         "\"since\":-1000,\"priority\":0,\"away\":true,",
     };
     expect_json(lives, N(lives), ends, N(ends));

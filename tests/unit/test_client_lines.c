@@ -22,6 +22,7 @@ static struct options options_of(void)
         .wait = NEVER,
         .kill_after = NEVER,
         .on_lost = ON_LOST_NOT_SAID,
+        .nested = NESTED_NOT_SAID,
         .ttl = NEVER,
     };
 }

@@ -446,6 +446,7 @@ static const char *const other_values[N_VALUE_TYPES] = {
     [VALUE_refusal] = "no",
     [VALUE_selection] = "random",
     [VALUE_on_lost] = "warn",
+    [VALUE_nested] = "share",
     [VALUE_sharing] = "shared",
     [VALUE_showing] = "owner",
     [VALUE_scope] = "fleet",

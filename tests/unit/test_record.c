@@ -591,7 +591,7 @@ static const char *const opaque[] = {
     HELD " slot=d,1,0 on_lost=maim",
     HELD " slot=d,1,0 on_lost=",
     HELD " slot=d,1,0 stopping=ok",
-    HELD " slot=d,1,0 stopping=released",
+    HELD " slot=d,1,0 stopping=dropped",
     HELD " slot=d,1,0 parent=0",
     HELD " slot=d,1,0 rested=1 cooldown=",
     HELD " slot=d,1,0 rested=1 cooldown=5,5",

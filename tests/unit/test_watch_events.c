@@ -202,7 +202,7 @@ Test(watch, one_object_for_each_event)
         "\"database\":\"main\",\"text\":\"database main is down: gone\"}\n"
         "{\"event\":\"granted\",\"time_ms\":1795397400000,\"now\":0,\"resource\":\"etl\",\"database\":null,"
         "\"text\":\"1001 (load, b) was granted slots 0-1 of etl\",\"lease\":\"b\",\"token\":\"2\","
-        "\"since\":-700,\"bound\":null,\"away\":false,\"until\":null,\"stopping\":null,"
+        "\"since\":-700,\"bound\":null,\"away\":false,\"until\":null,\"shares\":null,\"stopping\":null,"
         "\"unread\":false,\"pid\":12,\"uid\":1001,\"host\":null,\"hidden\":false,\"holder\":null,"
         "\"user\":null,\"program\":\"load\",\"reason\":null,\"units\":[0,1],"
         "\"units_cut\":false}\n");
