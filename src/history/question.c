@@ -267,7 +267,8 @@ static void count_figures(
         char *name = strsep(&claim, " ");
         struct optional units = {claim, 0};
         units.is_given = claim && number_parse(claim, UINT32_MAX, &units.number);
-        if (patterns_match(question->names, question->filter.n_names, name)) {
+        bool is_share = units.is_given && units.number == 0;
+        if (!is_share && patterns_match(question->names, question->filter.n_names, name)) {
             if (question->sums.rows.n >= MAX_SUMS) {
                 name_its_template(name);
             }

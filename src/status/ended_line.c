@@ -142,7 +142,8 @@ void ended_claims(struct text *out, const struct saved_lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct saved_claim *claim = &lease->claims[i];
-        text_add_format(out, "%s%s %u", i > 0 ? "," : "", claim->name, claim->count);
+        text_add_format(out, "%s%s %u", i > 0 ? "," : "", claim->name,
+            claim->sharer != 0 ? 0 : claim->count);
     }
 }
 

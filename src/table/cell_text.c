@@ -87,11 +87,15 @@ static bool is_missed(const struct status_lease *lease)
 void text_add_lease_state(struct text *text, const struct status_lease *lease)
 {
     text_add(text, "");
+    if (lease->shares) {
+        text_add_safe(text, "shares %s", lease->shares);
+    }
     if (lease->stopping) {
+        text_add(text, lease->shares ? ", " : "");
         text_add_safe(text, "stopping (%s)", lease->stopping);
     }
     if (is_missed(lease) || lease->unread) {
-        text_add(text, lease->stopping ? ", " : "");
+        text_add(text, lease->stopping || lease->shares ? ", " : "");
         text_add(text, lease->unread ? "not started" : "away");
     }
 }

@@ -11,7 +11,7 @@ static void place_cell(struct text *text, const void *row, const void *context)
     const struct status_lease *lease = row;
     (void)context;
     if (lease->is_held) {
-        text_add(text, lease->stopping ? "stops" : "held");
+        text_add(text, lease->stopping ? "stops" : lease->shares ? "shares" : "held");
     } else if (lease->position > 0) {
         text_add_format(text, "#%llu", (unsigned long long)lease->position);
     } else {

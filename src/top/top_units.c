@@ -78,7 +78,8 @@ static void mark_boxes(char *boxes, uint64_t n, const struct status_resource *re
     uint64_t held = 0;
     mark_units(boxes, n, resource, &resource->reserved, 'x');
     for (size_t i = 0; i < resource->leases.n; i++) {
-        held += mark_units(boxes, n, resource, &resource->leases.list[i].units, '#');
+        const struct status_lease *lease = &resource->leases.list[i];
+        held += lease->shares ? 0 : mark_units(boxes, n, resource, &lease->units, '#');
     }
     mark_some(boxes, n, resource->in_use > held ? resource->in_use - held : 0, '#');
     mark_some(boxes, n, resource->cooling, '~');

@@ -78,7 +78,7 @@ const struct field past_gap_fields[] = {
     {0},
 };
 
-/* NAME:UNITS of what it held, NAME=COUNT of what it waited for. */
+/* NAME:UNITS of what it held, NAME:@LEASE of what it shared, NAME=COUNT of what it waited for. */
 static bool claim_take(struct past_lease *lease, char *word)
 {
     lease->claims = memory_resize(lease->claims, lease->n_claims + 1, sizeof lease->claims[0]);

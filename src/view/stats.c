@@ -72,7 +72,8 @@ static void count_ended(struct sums *sums, const struct past_lease *lease,
     size_t n = 0;
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct past_claim *claim = &lease->claims[i];
-        if (patterns_match(choice->names, choice->n_names, claim->name)) {
+        bool is_share = claim->units.n > 0 && claim->units.list[0][0] == '@';
+        if (!is_share && patterns_match(choice->names, choice->n_names, claim->name)) {
             claims[n] = (struct sums_claim){
                 claim->name, count_units(&claim->units, status, claim->name)};
             claims[n++].units.is_given &= !lease->has_more_claims;
@@ -147,7 +148,7 @@ static void count_all_running(
         const struct status_resource *resource = &status->resources[i];
         for (size_t j = 0; j < resource->leases.n; j++) {
             const struct running running = {&resource->leases.list[j], resource};
-            if (is_of_this_past(past, &running)) {
+            if (!running.lease->shares && is_of_this_past(past, &running)) {
                 list = memory_grow(list, n, sizeof *list);
                 list[n++] = running;
             }

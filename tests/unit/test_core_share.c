@@ -1,4 +1,4 @@
-/* test_core_share.c - leases that use the units of one above them (doc/nested.md). */
+/* test_core_share.c - leases that use the units of one above them (doc/protocol.md, "Shares"). */
 #include "core_fixture.h"
 
 WORLD_SUITE(share);

@@ -42,7 +42,8 @@
       [isHeld ? 'held for' : 'waits for', berth.age(now - lease.since), lease.since],
       [isHeld ? 'since' : 'asked', berth.moment(lease.since, now)],
       ['time left', lease.until ? berth.age(lease.until - now) : null],
-      ['bound to', lease.bound], ['being stopped', lease.stopping],
+      ['bound to', lease.bound], ['shares units of', lease.shares || null],
+      ['being stopped', lease.stopping],
       ['connected', lease.away ? 'no: its client is away' : null],
     ];
   }

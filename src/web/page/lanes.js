@@ -6,6 +6,9 @@
   const MAX_QUEUE = 5; // lanes of the queue
   const MAX_RANGE = 65536; // slots in one range of an answer
 
+  /* It has used the units of another lease. */
+  const isShare = (claim) => (claim.units || []).some((unit) => String(unit)[0] === '@');
+
   /* ["0-3", "7"] as [0, 1, 2, 3, 7]; items of pools as they are. */
   function unitsOfClaim(claim, isPool) {
     const units = [];
@@ -40,7 +43,7 @@
   }
 
   function addPast(groups, lease) {
-    for (const claim of lease.resources) {
+    for (const claim of lease.resources.filter((one) => !isShare(one))) {
       const group = groupOf(groups, claim.name);
       const units = unitsOfClaim(claim, group.isPool);
       const granted = lease.granted_at_ms ?? null;
@@ -58,7 +61,7 @@
 
   function addPresent(groups, resource, now) {
     const group = groupOf(groups, resource.name);
-    for (const lease of resource.holders) {
+    for (const lease of resource.holders.filter((holder) => !holder.shares)) {
       group.holds.push({ from: lease.since, until: now, lease, units: lease.units, kind: 'open' });
     }
     for (const lease of resource.waiters) {

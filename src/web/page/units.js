@@ -9,7 +9,7 @@
 
   function holdersByUnit(resource) {
     const holders = new Map();
-    for (const lease of resource.holders) {
+    for (const lease of resource.holders.filter((holder) => !holder.shares)) {
       for (const unit of lease.units) {
         holders.set(unit, lease);
       }
