@@ -273,7 +273,7 @@ enum outcome core_restore(struct core *core, const struct saved_lease *as_saved,
     lease->is_asked =
         saved->is_held ? saved->stopping != OUTCOME_LOST : !core->draining && !core->closed_why;
     lease->is_asked &= lease->database != 0 && lease->n_claims > 0 && !lease->is_away;
-    if (lease->binding == BOUND_PROCESS) {
+    if (lease->binding == BOUND_PROCESS && saved->stopping != OUTCOME_RELEASED) {
         detached_watch(lease, effects);
     }
     restore_stop(core, saved, lease, now, effects);
