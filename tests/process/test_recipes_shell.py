@@ -29,6 +29,18 @@ def test_customers(shell):
     assert process.returncode == 0, err
 
 
+def test_steps(shell):
+    shell.program("upload.sh")
+    shell.program("activate.sh")
+    process = shell.start(RECIPES["steps"])
+    for _ in range(2):
+        pid, _ = shell.next_job()
+        assert shell.client.request("acquire upload wait=0").startswith("error would-wait ")
+        shell.let_go(pid)
+    assert process.communicate(timeout=DEADLINE) == ("", "")
+    assert process.returncode == 0
+
+
 def test_separate(shell):
     shell.program("upload.sh")
     shell.program("activate.sh")
