@@ -109,7 +109,7 @@ void preempted_leases_end(struct core *core, const struct preempted_leases *pree
         struct lease *lease = preempted->leases[i];
         if (lease->state == LEASE_HELD) { /* else it has shared units of one before it */
             struct client *client = lease_real_client(lease);
-            core_unlink_lease(core, lease, OUTCOME_LOST, now, effects);
+            lease_over(core, lease, OUTCOME_LOST, now, effects);
             effects_append(effects, EFFECT_LOST, lease, client, OUTCOME_LOST);
         }
     }

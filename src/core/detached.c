@@ -12,14 +12,7 @@ static void end_unreleased(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
     lease->ended_unreleased = true;
-    core_unlink_lease(core, lease, OUTCOME_RELEASED, now, effects);
-}
-
-void lease_move(struct lease *lease, struct client *to)
-{
-    LIST_REMOVE(lease, link);
-    lease->client = to;
-    LIST_INSERT_HEAD(&to->leases, lease, link);
+    lease_over(core, lease, OUTCOME_RELEASED, now, effects);
 }
 
 void detached_client_is_gone(
@@ -119,7 +112,7 @@ void detached_is_due(struct core *core, nanoseconds now, struct effects *effects
         if (lease->state == LEASE_HELD) {
             detached_client_is_gone(core, lease, now, effects); /* bound to a process meanwhile? */
         } else {
-            core_unlink_lease(core, lease, OUTCOME_CANCELLED, now, effects);
+            lease_over(core, lease, OUTCOME_CANCELLED, now, effects);
         }
     }
     core_mark_all_dirty(core);
@@ -137,7 +130,7 @@ void core_abandon(struct core *core, nanoseconds now, struct effects *effects)
     core_grant_no_more(core);
     for (size_t i = 0; i < 2; i++) {
         while (!LIST_EMPTY(lists[i])) {
-            core_unlink_lease(core, LIST_FIRST(lists[i]), OUTCOME_OK, now, effects);
+            lease_over(core, LIST_FIRST(lists[i]), OUTCOME_OK, now, effects);
         }
     }
     queue_pump(core, now, effects);

@@ -109,26 +109,19 @@ size_t shares_sort_saved(
 /* The claim of which the saved one is a share; NULL: there is none any more. */
 struct claim *share_find_claim(
     struct core *core, uint32_t uid, const struct saved_claim *saved);
-/* The lease is linked; it is held; it is unlinked; it has ended, and perhaps others can. */
+/* The lease is linked; it is held; it is unlinked. */
 void shares_enter(struct lease *lease);
 void shares_hold(struct lease *lease);
 void shares_leave(struct core *core, struct lease *lease, bool was_held);
-void shares_have_left(
-    struct core *core, const struct lease *lease, nanoseconds now, struct effects *effects);
 /* The claim has got another token. */
 void shares_take_token(const struct claim *claim);
 /* The max-hold of those that it shares. */
 nanoseconds shares_hold_until(const struct lease *lease);
-/* A held lease is to end: begins to stop its shares. True: that takes time, and the lease is
- * .is_ending until the last one is gone. */
-bool shares_hold_up(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
-    struct effects *effects);
-void share_begin_ending(struct core *core, struct lease *lease, enum outcome why);
 
 /* ---- lease_end.c ---- */
 
 /* Takes a lease out of everything and hands it to `effects` to be freed. Appends no effect, pumps
- * no queue. `why` is counted; OUTCOME_OK is not. */
+ * no queue. `why` is counted; OUTCOME_OK is not. Others may share its units: lease_over(). */
 void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects);
 /* Ends a waiting lease: effect and unlink. */
@@ -187,10 +180,12 @@ static inline bool stop_may_begin(const struct lease *lease, enum outcome why)
     return lease->stopping == OUTCOME_OK ||
         (lease->stopping == OUTCOME_WITHDRAWN && why != OUTCOME_WITHDRAWN);
 }
-/* The same for the shares of a lease that is being stopped or ends; `at_once`: they are lost. Those
- * who still wait are denied. `reason`: as of core_revoke(). */
-void stop_shares(struct core *core, struct lease *lease, enum outcome why, bool at_once,
-    const char *reason, nanoseconds now, struct effects *effects);
+/* The lease is over, as core_unlink_lease() says. A held one first has its shares stopped, and is
+ * .is_ending until the last of them is gone: its units are not free before. */
+void lease_over(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
+    struct effects *effects);
+/* It was so before a restart. */
+void stop_begin_ending(struct core *core, struct lease *lease, enum outcome why);
 /* A restored share is to be stopped, as far as its lease has rights to. */
 void stop_restored_share(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
@@ -230,8 +225,6 @@ void fleet_look_at_all(struct core *core, nanoseconds now, struct effects *effec
 /* The client of a held lease has gone: the lease ends, or lives on alone. */
 void detached_client_is_gone(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
-/* Moves the lease to another list: a client's, .detached or .absent. */
-void lease_move(struct lease *lease, struct client *to);
 /* The grace is over. */
 void detached_is_due(struct core *core, nanoseconds now, struct effects *effects);
 

@@ -29,6 +29,13 @@ struct client *lease_real_client(const struct lease *lease)
     return lease_is_detached(lease) ? NULL : lease->client;
 }
 
+void lease_move(struct lease *lease, struct client *to)
+{
+    LIST_REMOVE(lease, link);
+    lease->client = to;
+    LIST_INSERT_HEAD(&to->leases, lease, link);
+}
+
 static size_t names_size(const struct acquire_request *ask)
 {
     size_t size = 0;

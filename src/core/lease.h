@@ -69,8 +69,8 @@ struct acquire_request {
     bool has_kill_after, has_on_lost; /* in .attributes; else the resources' */
 };
 
-/* A lease's part of one resource. Or its *share*, which has no units and counts nowhere: it uses the
- * first .count units of another lease's claim. */
+/* A lease's part of one resource. Or its *share*, which has no units and counts nowhere: it uses
+ * the first .count units of another lease's claim. */
 struct claim {
     struct lease *lease;
     struct resource *resource;
@@ -246,6 +246,8 @@ const struct claim *lease_asked(const struct lease *lease, size_t i);
 const char *lease_names(const struct lease *lease);
 /* Whether the living lease has no client at present. */
 bool lease_is_detached(const struct lease *lease);
+/* Moves it to another list: a client's, or the core's .detached or .absent. */
+void lease_move(struct lease *lease, struct client *to);
 /* The client that gets its effects; NULL if it has none. */
 struct client *lease_real_client(const struct lease *lease);
 

@@ -52,9 +52,6 @@ static void note_end(struct lease *lease, enum outcome why, nanoseconds at)
 void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects)
 {
-    if (shares_hold_up(core, lease, why, now, effects)) {
-        return;
-    }
     bool was_held = lease->state == LEASE_HELD;
     nanoseconds good_until = lease->lease_timer ? lease->lease_timer->good_until : NEVER;
     news_lease(&core->news, lease);
@@ -92,14 +89,13 @@ void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why,
     note_end(lease, why, earlier(now, good_until));
     lease->next_ended = effects->ended;
     effects->ended = lease;
-    shares_have_left(core, lease, now, effects);
 }
 
 void core_deny(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects)
 {
     struct client *client = lease_real_client(lease);
-    core_unlink_lease(core, lease, why, now, effects);
+    lease_over(core, lease, why, now, effects);
     effects_append(effects, EFFECT_DENIED, lease, client, why);
 }
 
@@ -109,7 +105,7 @@ void core_end(struct core *core, struct lease *lease, const struct client *by, n
     struct client *client = lease_real_client(lease);
     bool was_held = lease->state == LEASE_HELD;
     enum outcome why = was_held ? OUTCOME_RELEASED : OUTCOME_CANCELLED;
-    core_unlink_lease(core, lease, why, now, effects);
+    lease_over(core, lease, why, now, effects);
     if (client != by) {
         effects_append(effects, was_held ? EFFECT_LOST : EFFECT_DENIED, lease, client, why);
     }
@@ -119,7 +115,7 @@ void core_end(struct core *core, struct lease *lease, const struct client *by, n
 void core_abort_acquire(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects)
 {
-    core_unlink_lease(core, lease, why, now, effects);
+    lease_over(core, lease, why, now, effects);
     core_settle(core, now, effects);
 }
 

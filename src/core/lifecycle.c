@@ -74,7 +74,7 @@ static void client_leaves_queues(
     for (struct lease *lease = LIST_FIRST(&client->leases); lease; lease = next) {
         next = LIST_NEXT(lease, link);
         if (lease->state == LEASE_WAITING) {
-            core_unlink_lease(core, lease, OUTCOME_CANCELLED, now, effects);
+            lease_over(core, lease, OUTCOME_CANCELLED, now, effects);
         }
     }
 }

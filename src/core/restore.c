@@ -233,7 +233,7 @@ static void restore_stop(struct core *core, const struct saved_lease *saved, str
     nanoseconds now, struct effects *effects)
 {
     if (saved->stopping == OUTCOME_RELEASED) {
-        share_begin_ending(core, lease, OUTCOME_RELEASED);
+        stop_begin_ending(core, lease, OUTCOME_RELEASED);
     } else if (saved->stopping != OUTCOME_OK) {
         stop_resume(core, lease, saved, now, effects);
     } else if (!may_share_all(lease)) {

@@ -14,13 +14,16 @@
 
 #define KILL_AGAIN NANOSECONDS_PER_SECOND
 
+static void stop_shares(struct core *core, struct lease *lease, enum outcome why, bool at_once,
+    const char *reason, nanoseconds now, struct effects *effects);
+
 /* `reason` NULL: that of an earlier revoke, if there was one. */
 static void lose(struct core *core, struct lease *lease, enum effect_kind kind, enum outcome why,
     const char *reason, nanoseconds now, struct effects *effects)
 {
     struct client *client = lease_real_client(lease);
     char *said = memory_string(reason ? reason : lease_stop_reason(lease));
-    core_unlink_lease(core, lease, why, now, effects);
+    lease_over(core, lease, why, now, effects);
     effects_append_saying(effects, kind, lease, client, why, said);
 }
 
@@ -134,7 +137,7 @@ static void stop_share(struct core *core, struct lease *lease, enum outcome why,
     }
 }
 
-void stop_shares(struct core *core, struct lease *lease, enum outcome why, bool at_once,
+static void stop_shares(struct core *core, struct lease *lease, enum outcome why, bool at_once,
     const char *reason, nanoseconds now, struct effects *effects)
 {
     const struct claim *share;
@@ -151,6 +154,72 @@ void stop_shares(struct core *core, struct lease *lease, enum outcome why, bool 
         stop_share(core, leases[i], why_for_shares(why), at_once, reason, now, effects);
     }
     free(leases);
+}
+
+/* The leases whose shares it was may have waited for it. */
+static void shares_have_left(
+    struct core *core, const struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    for (size_t i = lease->n_claims; i < lease_n_all(lease); i++) {
+        struct lease *of = lease->claims[i].of ? lease->claims[i].of->lease : NULL;
+        if (of && of->is_ending && of->state == LEASE_HELD && LIST_EMPTY(&of->shares)) {
+            lease_over(core, of, OUTCOME_RELEASED, now, effects);
+        }
+    }
+}
+
+static void forget_shares(struct lease *lease)
+{
+    while (!LIST_EMPTY(&lease->shares)) {
+        struct claim *share = LIST_FIRST(&lease->shares);
+        LIST_REMOVE(share, share_link);
+        share->of = NULL;
+    }
+}
+
+void stop_begin_ending(struct core *core, struct lease *lease, enum outcome why)
+{
+    lease->is_ending = true;
+    lease->stopping = lease->stopping == OUTCOME_OK ? (uint8_t)why : lease->stopping;
+    once_leave(core, lease);
+    lease->attributes.once = NULL;
+    tenure_stops(lease);
+    lease_timer_end(core, lease);
+}
+
+/* True: that takes time, and the lease is .is_ending until the last share is gone. */
+static bool shares_hold_up(struct core *core, struct lease *lease, enum outcome why,
+    nanoseconds now, struct effects *effects)
+{
+    bool at_once = why == OUTCOME_OK || why == OUTCOME_DROPPED || lease->is_preempted;
+    if (lease->state != LEASE_HELD || LIST_EMPTY(&lease->shares)) {
+        return false;
+    }
+    bool was_ending = lease->is_ending;
+    lease->is_ending = false; /* the last of them does not end it */
+    if (why != OUTCOME_OK) {
+        stop_shares(core, lease, why, at_once, NULL, now, effects);
+    }
+    if (at_once || LIST_EMPTY(&lease->shares)) {
+        forget_shares(lease);
+        return false;
+    }
+    if (!was_ending) {
+        stop_begin_ending(core, lease, why);
+        effects_change(effects, lease);
+    }
+    lease->is_ending = true;
+    lease_move(lease, &core->detached);
+    return true;
+}
+
+void lease_over(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
+    struct effects *effects)
+{
+    if (!shares_hold_up(core, lease, why, now, effects)) {
+        core_unlink_lease(core, lease, why, now, effects);
+        shares_have_left(core, lease, now, effects);
+    }
 }
 
 void stop_restored_share(

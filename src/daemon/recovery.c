@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "core/fleet.h"
+#include "daemon/findings.h"
 #include "daemon/serve.h"
 #include "database/fleet_sessions.h"
 #include "job/process.h"
@@ -21,132 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what the journal has ---- */
-
-struct found {
-    struct saved_lease *saved; /* or NULL, and */
-    char *tenure; /* a database's tenure; owned */
-    uint32_t slot;
-};
-
-struct findings {
-    struct found *list;
-    size_t n;
-    bool has_shares; /* at least one of the leases is a share of another */
-    bool has_nonsense; /* a record with a good checksum that makes no sense */
-    uint32_t numbers_slot; /* RECORD_NONE: no record says */
-    struct record_numbers numbers; /* what that says */
-    bool has_unreadable; /* a later version's record that must not be ignored */
-};
-
-static void add_found(struct findings *findings, struct found found)
-{
-    findings->list = memory_grow(findings->list, findings->n, sizeof *findings->list);
-    findings->list[findings->n++] = found;
-}
-
-/* A record that cannot be read stays where it is: a later version may need it. */
-static void find_record(void *context, uint32_t slot, const char *bytes, size_t length)
-{
-    struct findings *findings = context;
-    struct found found = {.slot = slot};
-    enum record_kind kind = record_kind(bytes, length);
-    if (kind == RECORD_LEASE) {
-        found.saved = record_read(bytes, length);
-    } else if (fleet_is_tenure(bytes, length) && fleet_tenure_can_be_read(bytes, length)) {
-        found.tenure = memory_new(length + 1);
-        memcpy(found.tenure, bytes, length);
-    }
-    for (size_t i = 0; found.saved && i < found.saved->n_claims; i++) {
-        findings->has_shares |= found.saved->claims[i].sharer != 0;
-    }
-    if (found.saved || found.tenure) {
-        add_found(findings, found);
-    } else if (record_read_numbers(bytes, length, &findings->numbers)) {
-        findings->numbers_slot = slot;
-    } else {
-        findings->has_unreadable |=
-            kind == RECORD_MUST_UNDERSTAND || fleet_is_tenure(bytes, length);
-        findings->has_nonsense |= kind == RECORD_LEASE || kind == RECORD_NONSENSE;
-    }
-}
-
-static void findings_deinit(struct findings *findings)
-{
-    for (size_t i = 0; i < findings->n; i++) {
-        record_free(findings->list[i].saved);
-        free(findings->list[i].tenure);
-    }
-    free(findings->list);
-}
-
-/* Tenures, then holders in the order of their grants, then waiters. */
-static int recovery_compare(const void *a, const void *b)
-{
-    const struct found *found = a, *other = b;
-    const struct saved_lease *x = found->saved;
-    const struct saved_lease *y = other->saved;
-    if (found->tenure || other->tenure) {
-        return !found->tenure - !other->tenure;
-    }
-    if (x->is_held != y->is_held) {
-        return x->is_held ? -1 : 1;
-    }
-    if (x->is_held && x->granted_at != y->granted_at) {
-        return x->granted_at < y->granted_at ? -1 : 1;
-    }
-    return x->id < y->id ? -1 : x->id > y->id;
-}
-
-/* By lease; first the record that says that its units rest, or else that it is held. */
-static int compare_leases(const void *a, const void *b)
-{
-    const struct found *found = a, *other = b;
-    const struct saved_lease *x = found->saved, *y = other->saved;
-    if (!x || !y) {
-        return !y - !x;
-    }
-    if (x->id != y->id) {
-        return x->id < y->id ? -1 : 1;
-    }
-    bool x_rests = x->rested_at != 0, y_rests = y->rested_at != 0;
-    return x_rests != y_rests ? y_rests - x_rests : y->is_held - x->is_held;
-}
-
-/* A berthd killed between the two writes of a record that moves leaves two of one lease. */
-static void erase_second_records(struct server *server, struct findings *findings)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < findings->n; i++) {
-        const struct found found = findings->list[i];
-        const struct saved_lease *before = n > 0 ? findings->list[n - 1].saved : NULL;
-        if (!before || !found.saved || before->id != found.saved->id) {
-            findings->list[n++] = found;
-            continue;
-        }
-        if (found.slot != RECORD_NONE) {
-            ledger_give_back(&server->ledger, found.slot);
-        }
-        record_free(found.saved);
-    }
-    findings->n = n;
-}
-
 /* ---- back into the core ---- */
-
-static bool ended_unreleased(const struct saved_lease *saved)
-{
-    return saved->binding == BOUND_PROCESS && !process_is_alive(&saved->process) &&
-        !process_is_alive(&saved->wrapper);
-}
-
-/* Its main process is dead, but the client that stops the rest of the job may be about to come
- * back. */
-static bool is_being_stopped(const struct saved_lease *saved)
-{
-    bool has_job = saved->attributes.signal != 0;
-    return saved->stopping != OUTCOME_OK && has_job && ended_unreleased(saved);
-}
 
 /* When it ended while nobody looked; 0 if it did not. In fleet scope it has ended for all when it
  * was good no longer, as far as that is known. */
@@ -156,28 +32,11 @@ static nanoseconds ended_at(
     const char *name = record_database(saved);
     uint8_t database = name ? fleet_find(&server->databases, name) : 0;
     nanoseconds good_until = database != 0 ? core_fleet_deadline(server->core, database) : 0;
-    if (ended_unreleased(saved)) { /* or before: its units rest longer rather than shorter */
+    if (saved_ended_unreleased(saved)) { /* or before: its units rest longer rather than shorter */
         return saved->is_held && good_until != 0 ? earlier(now, good_until) : now;
     }
     bool is_over = saved->binding == BOUND_TIME && saved->is_held && saved->until <= now;
     return is_over ? saved->until : 0;
-}
-
-/* Whether one that may still run, or is being stopped, uses the lease's units. */
-static bool is_shared(const struct findings *findings, uint64_t id)
-{
-    for (size_t i = 0; findings->has_shares && i < findings->n; i++) {
-        const struct saved_lease *saved = findings->list[i].saved;
-        bool may_run = saved && saved->is_held && saved->rested_at == 0;
-        for (size_t k = 0; may_run && k < saved->n_claims; k++) {
-            if (saved->claims[k].sharer == id && saved->id > id &&
-                (!ended_unreleased(saved) || is_being_stopped(saved) ||
-                    is_shared(findings, saved->id))) {
-                return true;
-            }
-        }
-    }
-    return false;
 }
 
 /* Counts the end, and adds it to the history. */
@@ -203,7 +62,7 @@ static void note_unseen_end(struct server *server, const struct found *found)
             : saved->binding == BOUND_TIME  ? OUTCOME_EXPIRED
                                             : OUTCOME_RELEASED,
         .at = saved->rested_at,
-        .was_unseen = ended_unreleased(saved),
+        .was_unseen = saved_ended_unreleased(saved),
     };
     if (end.at != 0) {
         note_gone(server, found, &end);
@@ -284,13 +143,13 @@ static bool restore(struct server *server, const struct findings *findings,
     struct saved_lease *saved = found->saved;
     struct lease *lease = NULL;
     bool is_conflict = false, stays = false, was_seen = saved->rested_at != 0;
-    if (is_being_stopped(saved)) {
+    if (saved_is_being_stopped(saved)) {
         saved->binding = BOUND_CONNECTION;
         saved->until = NEVER; /* it has the grace */
     }
     if (!was_seen) {
         saved->rested_at = ended_at(server, saved, now);
-        if (saved->rested_at != 0 && is_shared(findings, saved->id)) {
+        if (saved->rested_at != 0 && findings_share(findings, saved->id)) {
             saved->rested_at = 0;
             saved->stopping = OUTCOME_RELEASED; /* its units wait for its shares */
         }
@@ -456,7 +315,7 @@ static bool restore_all(struct serving *serving, const char *socket_path)
     char whose[17];
     journal_owner(whose, server, socket_path);
     enum journal_found found =
-        journal_open(&server->ledger.journal, path, whose, journal_log, find_record, &findings);
+        journal_open(&server->ledger.journal, path, whose, journal_log, findings_add, &findings);
     if (found == JOURNAL_OF_LATER_VERSION || findings.has_unreadable) {
         log_error(
             "%s: a later version of berthd has written it, and this one cannot read it: start "
@@ -467,11 +326,7 @@ static bool restore_all(struct serving *serving, const char *socket_path)
     }
     nanoseconds lead = begin_numbers(server, found, &findings);
     bool closed = leases_may_be_missing(server, found, &findings);
-    if (findings.n > 0) {
-        qsort(findings.list, findings.n, sizeof *findings.list, compare_leases);
-        erase_second_records(server, &findings);
-        qsort(findings.list, findings.n, sizeof *findings.list, recovery_compare);
-    }
+    findings_sort(server, &findings);
     begin_grace(server, closed, lead, now);
     restore_tenures(server, &findings, now);
     begin_history(server, &findings);
