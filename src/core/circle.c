@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 enum {
-    MAX_ANCESTORS = 64,
     MAX_REQUESTS = 256, /* if more nested ones wait, none is denied */
     MAX_LOOKED_AT = 20000, /* of all waiters, and ancestors of nested ones, in one search */
 };

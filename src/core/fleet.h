@@ -55,6 +55,8 @@ size_t core_fleet_n_waiting(const struct core *core, uint8_t database);
 
 /* How many units of claim i's resource the lease's ancestors hold. */
 uint32_t core_fleet_ancestral(struct core *core, const struct lease *lease, size_t i);
+/* How many leases run under each other, for us. (Some may lie, and form a ring.) */
+enum { MAX_ANCESTORS = 64 };
 /* The lease under which `below`, this lease or one of its ancestors, runs: only if it is held,
  * belongs to the same user and was granted before this lease was requested; else NULL. */
 const struct lease *core_fleet_above(

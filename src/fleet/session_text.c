@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ABOVE = 64 };
-
 /* ---- arguments ---- */
 
 void arguments_deinit(struct arguments *arguments)
@@ -155,7 +153,7 @@ static void ancestral_write(
     const char *separator = ":";
     const struct lease *above = lease;
     text_add_number(out, core_fleet_ancestral(core, lease, i));
-    for (int n = 0; n < MAX_ABOVE && (above = core_fleet_above(core, lease, above)); n++) {
+    for (int n = 0; n < MAX_ANCESTORS && (above = core_fleet_above(core, lease, above)); n++) {
         if (above->database == lease->database) {
             lease_id_format(id, above->id);
             text_add_format(out, "%s%s", separator, id);
