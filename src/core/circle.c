@@ -75,6 +75,9 @@ static void count_inside(const struct lease *ancestor, bool is_inside)
         uint32_t change = is_inside ? claim->count : 0 - claim->count;
         claim->resource->n_inside += change;
         claim->usage->n_inside += change;
+        if (is_inside) {
+            claim->resource->unseen = sorted_set_first(&claim->resource->queue);
+        }
     }
 }
 
@@ -141,24 +144,36 @@ static bool steps_aside(const struct lease *lease)
     return steps;
 }
 
-/* Who stands before the claim for ever, and may not be passed; NULL: nobody. */
+/* Never passed by others, and never served. */
+static bool blocks(const struct place *place)
+{
+    const struct definition *definition = place->claim->resource->definition;
+    bool may_be_passed =
+        definition->order != ORDER_FIFO && place->overtaken < definition->max_overtakes;
+    return !may_be_passed && never_has_units(place->claim);
+}
+
+/* Who stands before the claim for ever, and may not be passed; NULL: nobody. Those who were seen
+ * not to block do not later, as less and less is inside; a quota may let go of the others. */
 static const struct claim *claim_in_the_way(struct search *search, const struct claim *claim)
 {
-    const struct resource *resource = claim->resource;
-    const struct definition *definition = resource->definition;
-    struct sorted_set_node *node = sorted_set_first(&resource->queue);
-    for (; resource->n_inside > 0 && node && search->n_looked_at <= MAX_LOOKED_AT &&
-         sorted_set_node_is_before(node, &claim_place(claim)->node);
-         node = sorted_set_next(node)) {
-        const struct place *place = place_of_node(node);
-        bool may_be_passed =
-            definition->order != ORDER_FIFO && place->overtaken < definition->max_overtakes;
-        search->n_looked_at++;
-        if (!may_be_passed && never_has_units(place->claim) && !steps_aside(place->claim->lease)) {
-            return place->claim;
-        }
+    struct resource *resource = claim->resource;
+    struct sorted_set_node *node = resource->unseen, *again = NULL;
+    const struct claim *found = NULL;
+    if (resource->n_inside == 0) {
+        return NULL;
     }
-    return NULL;
+    while (!found && node && search->n_looked_at <= MAX_LOOKED_AT &&
+        sorted_set_node_is_before(node, &claim_place(claim)->node)) {
+        const struct place *place = place_of_node(node);
+        bool is_blocking = blocks(place);
+        search->n_looked_at++;
+        again = !again && is_blocking ? node : again;
+        found = is_blocking && !steps_aside(place->claim->lease) ? place->claim : NULL;
+        node = sorted_set_next(node);
+    }
+    resource->unseen = again ? again : node;
+    return found;
 }
 
 static bool is_never_granted(struct search *search, const struct claim *claim)

@@ -84,6 +84,7 @@ struct resource {
     struct bitset free_slots; /* host scope, not of pools: by index */
     uint32_t n_removed, n_reserved; /* derived: units with .removed, .reserved */
     uint32_t n_inside; /* only while circle.c searches: units that those who wait hold above */
+    struct sorted_set_node *unseen; /* then: the first in .queue who may be in the way for ever */
     struct sorted_set free; /* pools: by file order, or time of release */
     struct sorted_set given; /* fleet scope: units that this host holds, by slot or item's hash */
     uint64_t n_frees; /* clock of `select = lru`; serial number of given units */

@@ -1,7 +1,7 @@
 -- ---- nested requests that wait for each other: doc/ordering.md. For calls while any such request waits ----
 function make.circles()
-    local MAX_REQUESTS = 128 -- more than so many are not noted
-    local MAX_LOOKED_AT = 1000 -- leases, in one search; if that is too few, none is in a circle
+    local MAX_REQUESTS = 64 -- more than so many are not noted
+    local MAX_LOOKED_AT = 4000 -- leases and places, in one search; if that is too few, none is in a circle
     local circles = {}
 
     -- ---- `nested` of the database: the KEYs of requests that wait under leases ----
@@ -59,6 +59,7 @@ function make.circles()
     local leases, n_looked_at -- by KEY
     local n_below -- by the KEY of a lease: how many of the requests run under it
     local inside -- by "NAME" and "NAME UID": units that leases with requests below them have
+    local lines -- by name: the members of QUEUE, and from which on one may be in the way
 
     local function lease_at(key)
         if leases[key] == nil then
@@ -76,13 +77,19 @@ function make.circles()
         return keys
     end
 
+    -- Anybody can name another's lease.
+    local function above_at(lease, key)
+        local above = lease_at(key)
+        return above and above.state == 'H' and above.uid == lease.uid and above
+    end
+
     -- The units of its ancestors are inside, by 1, or not any more, by -1.
     local function put_inside(lease, by)
         for _, key in ipairs(keys_above(lease)) do
-            local above = lease_at(key)
+            local above = above_at(lease, key)
             local n = n_below[key] or 0
             n_below[key] = n + by
-            local changes = above and above.state == 'H' and above.uid == lease.uid and min(n, n + by) == 0
+            local changes = above and min(n, n + by) == 0
             for _, claim in ipairs(changes and above.claims or {}) do
                 for _, what in ipairs({claim.name, claim.name .. ' ' .. above.uid}) do
                     inside[what] = (inside[what] or 0) + by * claim.count
@@ -113,26 +120,43 @@ function make.circles()
         return true
     end
 
+    -- Of a member of a queue: whether it wants more there than it will ever have, and whether it is in the way.
+    local function stands_for_ever(name, member)
+        local other = lease_at(match(member, '(%S+)$'))
+        local theirs, number = nil, nil
+        if other and other.state == 'W' then
+            theirs, number = claim_on(other, name)
+        end
+        local wants_more = theirs and (not other.road or other.road.station == number) and never_has(theirs)
+        return wants_more, wants_more and fits_sometime(other)
+    end
+
+    -- The first member of that queue that is in the way for ever. As long as nothing more comes to be inside, those
+    -- before it stay out of the way, unless a quota has kept them.
+    local function first_in_the_way(name)
+        local low, high = of_name(name)
+        local line = lines[name] or {members = call('ZRANGEBYLEX', QUEUE, low, high, 'LIMIT', 0, MAX_LOOKED_AT)}
+        lines[name] = line
+        local at = line.at or 1
+        line.at = nil
+        while line.members[at] and n_looked_at <= MAX_LOOKED_AT do
+            local wants_more, is_in_the_way = stands_for_ever(name, line.members[at])
+            n_looked_at = n_looked_at + 1
+            if is_in_the_way then
+                line.at = line.at or at
+                return line.members[at]
+            end
+            line.at = line.at or wants_more and at or nil -- from there on again
+            at = at + 1
+        end
+        line.at = line.at or at
+        return nil
+    end
+
     -- Whether somebody stands before it for ever.
     local function is_barred(lease, claim)
-        if (inside[claim.name] or 0) == 0 then
-            return false
-        end
-        local low, high = '[' .. claim.name .. ' ', '(' .. claim.name .. ' ' .. order_text(lease)
-        for _, member in ipairs(call('ZRANGEBYLEX', QUEUE, low, high, 'LIMIT', 0, MAX_LOOKED_AT)) do
-            local other = lease_at(match(member, '(%S+)$'))
-            local theirs, number = nil, nil
-            if other and other.state == 'W' then
-                theirs, number = claim_on(other, claim.name)
-            end
-            local stands = theirs and (not other.road or other.road.station == number)
-            if stands and never_has(theirs) and fits_sometime(other) then
-                return true
-            elseif n_looked_at > MAX_LOOKED_AT then
-                return false
-            end
-        end
-        return false
+        local first = (inside[claim.name] or 0) > 0 and first_in_the_way(claim.name)
+        return first and first < claim.name .. ' ' .. order_text(lease) or false
     end
 
     local function is_never_had(lease, claim)
@@ -186,32 +210,42 @@ function make.circles()
         until #requests == n
     end
 
-    -- Whether the first waits for what the other's ancestors hold; if it is the other: behind somebody.
-    local function waits_for(lease, other)
-        for _, key in ipairs(keys_above(other)) do
-            local above = lease_at(key)
-            for _, held in ipairs(above and above.state == 'H' and above.uid == other.uid and above.claims or {}) do
-                local claim = claim_on(lease, held.name)
-                if claim and (lease ~= other or is_barred(lease, claim)) and is_never_had(lease, claim) then
-                    return true
-                end
-            end
-        end
-        return false
-    end
-
     -- Without those for whom none of the others waits, one after the other: to deny them would help nobody.
     local function circle_of(requests)
+        local wants, n_who_want = {}, {} -- by lease, by name: the claim; by name
+
+        local function count(lease, by)
+            for name in pairs(wants[lease]) do
+                n_who_want[name] = (n_who_want[name] or 0) + by
+            end
+        end
+
+        local function is_waited_for(lease)
+            for _, key in ipairs(keys_above(lease)) do
+                local above = above_at(lease, key)
+                for _, claim in ipairs(above and above.claims or {}) do
+                    local own = wants[lease][claim.name]
+                    if (n_who_want[claim.name] or 0) > (own and 1 or 0) or own and is_barred(lease, own) then
+                        return true -- by another one, or by itself behind somebody who wants it
+                    end
+                end
+            end
+            return false
+        end
+
+        for _, lease in ipairs(requests) do
+            wants[lease] = {}
+            for _, claim in ipairs(lease.claims) do
+                wants[lease][claim.name] = is_never_had(lease, claim) and claim or nil
+            end
+            count(lease, 1)
+        end
         local circle, n = {unpack(requests)}, nil
         repeat
             n = #circle
             for i = n, 1, -1 do
-                local is_waited_for = false
-                for _, lease in ipairs(circle) do
-                    is_waited_for = is_waited_for or waits_for(lease, circle[i])
-                end
-                if not is_waited_for then
-                    table.remove(circle, i)
+                if not is_waited_for(circle[i]) then
+                    count(table.remove(circle, i), -1)
                 end
             end
         until #circle == n
@@ -221,7 +255,7 @@ function make.circles()
     -- Asks the daemon of the last one of those in a circle to deny it. From now on it is not noted. Returns
     -- whether there was one.
     function circles.break_one()
-        leases, n_looked_at, n_below, inside = {}, 0, {}, {}
+        leases, n_looked_at, n_below, inside, lines = {}, 0, {}, {}, {}
         local requests, last = find_requests(), nil
         reduce(requests)
         n_work = n_work + n_looked_at
