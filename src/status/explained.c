@@ -1,6 +1,7 @@
 #include "status/explained.h"
 
 #include "base/words.h"
+#include "core/fleet.h"
 #include "core/preview.h"
 #include "core/units.h"
 #include "status/answer_lines.h"
@@ -202,6 +203,20 @@ static void say_client(struct explained *lease)
 
 /* ---- that waits ---- */
 
+/* What a circle that is not seen consists of: over several databases, for example. */
+static void say_nested(struct explained *lease)
+{
+    const struct lease *own = lease->row.own;
+    struct core *core = lease->story.scene->core;
+    const struct lease *above = own ? core_fleet_above(core, own, own) : NULL;
+    char id[LEASE_ID_SIZE];
+    if (above) {
+        lease_id_format(id, above->id);
+        reasons_say(&lease->story.reasons,
+            "its job runs under lease %s, which gives nothing back before this has ended", id);
+    }
+}
+
 static void say_blocker(struct explained *lease)
 {
     struct story *story = &lease->story;
@@ -216,6 +231,7 @@ static void say_blocker(struct explained *lease)
         reasons_remark(&story->reasons, "lacks %s", story->lacks);
     }
     say_client(lease);
+    say_nested(lease);
 }
 
 static void explain_waiting(struct text *out, struct explained *lease)

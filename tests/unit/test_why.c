@@ -202,6 +202,13 @@ static const struct row {
         "1 request for d is ahead: pid 9 (cid), which has waited for 9s\n"
         "when it will start is unknown: too few leases of d have ended since berthd started",
         "d: held by pid 9 (bob) for 9s; place 2 in the queue"},
+    {"nested", {"lock d", "lock e"},
+        {"bob A d", "ann P e", "tick 1", "ann B d parent=P", "tick 9"}, "ann", "B",
+        "lease 36 of pid 9 (ann) has waited for d for 8s: place 1 in the queue\n"
+        "pid 9 (bob) has held d for 9s\n"
+        "its job runs under lease 35, which gives nothing back before this has ended\n"
+        "when it will start is unknown: too few leases of d have ended since berthd started",
+        "d: held by pid 9 (bob) for 9s; place 1 in the queue"},
     {"lacks one of two", {"lock d", "lock e"}, {"bob A e", "ann B d e"}, "ann", "B",
         "lease 35 of pid 9 (ann) has waited for d, e for 0s: place 1 in the queue\n"
         "nobody holds d\n"
