@@ -232,7 +232,7 @@ function take_table(path,    line, row, part, help)
 
 /^## Keys of / {
     keys_of = /,/ ? "RESOURCE" : toupper(substr($0, 13, length($0) - 13))
-    sub(/\] AND \[/, " | ", keys_of)
+    sub(/\].*/, "", keys_of)
 }
 
 /^\*[a-z-]+\*$/ && (keys_of, substr($0, 2, length($0) - 2)) in help_of {
