@@ -76,14 +76,32 @@ static void sort_wants(const struct acquire_request *ask, const struct requested
     }
 }
 
+/* In the order asked: sorted, another want would be at fault. */
+static bool are_of_one_scope(
+    struct core *core, const struct acquire_request *ask, const char **at_faultp)
+{
+    const struct definition *first = core_find_definition(core, ask->wants[0].name);
+    for (size_t i = 1; first && i < ask->n_wants; i++) {
+        const struct definition *other = core_find_definition(core, ask->wants[i].name);
+        if (other && other->database != first->database) {
+            *at_faultp = ask->wants[i].name;
+            return false;
+        }
+    }
+    return true;
+}
+
 enum outcome shares_find(struct core *core, uint32_t uid, const struct acquire_request **askp,
     nanoseconds now, struct acquire_request *sorted, const char **at_faultp)
 {
     const struct acquire_request *ask = *askp;
+    if (ask->attributes.parent == 0) {
+        return OUTCOME_OK;
+    }
     const struct lease asker = {.uid = uid, .asked_at = now, .attributes = ask->attributes};
     struct requested_resource wants[MAX_RESOURCES_PER_LEASE];
     bool any = false;
-    for (size_t i = 0; ask->attributes.parent != 0 && i < ask->n_wants; i++) {
+    for (size_t i = 0; i < ask->n_wants; i++) {
         wants[i] = ask->wants[i];
         enum outcome outcome = find_share(core, &asker, ask, &wants[i]);
         if (outcome != OUTCOME_OK) {
@@ -95,8 +113,16 @@ enum outcome shares_find(struct core *core, uint32_t uid, const struct acquire_r
     if (any) {
         sort_wants(ask, wants, sorted);
         *askp = sorted;
+        return are_of_one_scope(core, ask, at_faultp) ? OUTCOME_OK : OUTCOME_MIXED;
     }
     return OUTCOME_OK;
+}
+
+const struct claim *core_claim_above(struct core *core, uint32_t uid,
+    const struct acquire_request *ask, nanoseconds now, const char *name)
+{
+    const struct lease asker = {.uid = uid, .asked_at = now, .attributes = ask->attributes};
+    return claim_above(core, &asker, name);
 }
 
 bool core_shares_all(

@@ -37,14 +37,38 @@ static void why_in_use(struct text *out, const struct refusal *refusal)
     text_deinit(&brief);
 }
 
+static const struct claim *claim_above(const struct refusal *refusal)
+{
+    return core_claim_above(refusal->core, refusal->viewer->uid, refusal->ask, refusal->now,
+        refusal->want->name);
+}
+
+static void why_ancestor(struct text *out, const struct refusal *refusal)
+{
+    const struct claim *above = claim_above(refusal);
+    if (above) {
+        char id[LEASE_ID_SIZE];
+        lease_id_format(id, above->lease->id);
+        text_add_format(out, "lease %s has it%s, and this request runs under that", id,
+            above->lease->stopping != OUTCOME_OK ? ", and ends" : "");
+    } else {
+        text_add(out, code_table[CODE_ANCESTOR].meaning);
+    }
+}
+
 static void why_impossible(struct text *out, const struct refusal *refusal)
 {
     const struct definition *definition = refusal->definition;
+    const struct claim *above = claim_above(refusal);
     uint32_t max = refusal->resource ? resource_max(refusal->resource)
                                      : definition_limit(definition);
     uint32_t per_user = definition->max_units_per_user;
     if (refusal->want->count == 0) {
         text_add(out, "a count must be at least 1");
+    } else if (above && above->count < refusal->want->count && refusal->want->count <= max &&
+        refusal->want->count <= per_user) {
+        text_add_format(out, "%u wanted, but the lease to share with has %u",
+            refusal->want->count, above->count);
     } else if (per_user < max) {
         text_add_format(out, "%u wanted, and one user may have at most %u", refusal->want->count,
             per_user);
@@ -192,6 +216,7 @@ static void why_circle(struct text *out, const struct refusal *refusal)
 static void (*const explanations[N_OUTCOMES])(struct text *out, const struct refusal *refusal) = {
     [OUTCOME_WOULD_WAIT] = why_in_use,
     [OUTCOME_IMPOSSIBLE] = why_impossible,
+    [OUTCOME_ANCESTOR] = why_ancestor,
     [OUTCOME_PAUSED] = why_paused,
     [OUTCOME_HELD] = why_held,
     [OUTCOME_FORBIDDEN] = why_forbidden,

@@ -395,7 +395,7 @@ def test_holders_and_waiters(daemon, ok, status):
         "token": etl["holders"][0]["token"], "user": pwd.getpwuid(os.geteuid()).pw_name,
         "host": None, "program": "etl-load", "reason": "weekly load", "holder": "job 12",
         "since": etl["holders"][0]["since"], "hidden": False, "bound": "process", "away": False, "unread": False,
-        "until": None, "stopping": None}]
+        "until": None, "shares": None, "stopping": None}]
     assert int(etl["holders"][0]["token"]) > 0
     assert [(row["lease"], row["position"], row["wants"], row["pid"], row["reason"],
              row["program"], row["priority"], row["blocked"], row["away"]) for row in etl["waiters"]] == [

@@ -75,6 +75,14 @@ def test_under_a_job(daemon, directory):
     assert (code, out) == (0, "ancestor\n"), err
 
 
+def test_it_shares_what_the_job_has(daemon, directory):
+    raw = daemon.client()
+    lease = held(raw, "acquire k")
+    code, out, err = script(directory, f"import os; os.environ['BERTH_LEASE'] = '{lease}'\nimport berth\n"
+                            "with berth.acquire('k', nested='share') as lease: print(lease.slots)")
+    assert (code, out) == (0, "(0,)\n"), err
+
+
 # ---- (a) the lease is the object
 
 def test_a_lease_does_not_change(daemon, client):

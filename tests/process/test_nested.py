@@ -51,7 +51,8 @@ def test_it_uses_the_units_of_the_lease_above(daemon, client):
 def test_the_rules(daemon, client):
     lock, two = held(client, "acquire plain"), held(client, "acquire s")
     inner = daemon.client()
-    assert refused(inner, f"acquire plain parent={lock}") == "ancestor"
+    answer = inner.request(f"acquire plain parent={lock}")
+    assert answer == f"error ancestor plain:%20lease%20{lock}%20has%20it,%20and%20this%20request%20runs%20under%20that"
     share(inner, lock, "acquire plain nested=share")
     assert refused(inner, f"acquire s parent={two} nested=refuse") == "ancestor"
     assert refused(inner, f"acquire s:2 parent={two} nested=share") == "impossible"

@@ -41,7 +41,7 @@ static const struct story rules[] = {
             "ann acquires A: d parent=P -> ok d~=0", "ann ends A", "ann ends P -> ok; drained"}},
     {"one scope",
         {"lock d nested=share", "lock f database=1", "ann has P: d", "at 1",
-            "ann acquires A: d f parent=P -> mixed d"}},
+            "ann acquires A: d f parent=P -> mixed f"}},
     {"no quota, no identity",
         {"semaphore s limit=3 nested=share max-units-per-user=1", "ann has P: s holder=x", "at 1",
             "ann acquires A: s parent=P holder=x -> ok s~=0"}},
