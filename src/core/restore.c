@@ -5,6 +5,8 @@
 #include "core/internal.h"
 #include "core/queue.h"
 
+#include <stdlib.h>
+
 /* ---- the units that a lease had ---- */
 
 /* Whether its user may have the claim without the leases that it ousts and, unless it is proven,
@@ -236,8 +238,6 @@ static void restore_stop(struct core *core, const struct saved_lease *saved, str
         stop_begin_ending(core, lease, OUTCOME_RELEASED);
     } else if (saved->stopping != OUTCOME_OK) {
         stop_resume(core, lease, saved, now, effects);
-    } else if (!may_share_all(lease)) {
-        stop_restored_share(core, lease, now, effects);
     }
 }
 
@@ -280,6 +280,33 @@ enum outcome core_restore(struct core *core, const struct saved_lease *as_saved,
     core_settle(core, now, effects);
     *leasep = lease;
     return OUTCOME_OK;
+}
+
+static void end_restoring(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    bool is_held = lease->state == LEASE_HELD;
+    if (is_held && lease->stopping == OUTCOME_OK && !may_share_all(lease)) {
+        stop_restored_share(core, lease, now, effects);
+    } else if (is_held && lease->is_ending && LIST_EMPTY(&lease->shares)) {
+        core_unlink_lease(core, lease, OUTCOME_RELEASED, now, effects);
+    }
+}
+
+void core_end_restoring(struct core *core, nanoseconds now, struct effects *effects)
+{
+    struct lease **leases = memory_new((core->leases.n + 1) * sizeof *leases);
+    size_t n = 0;
+    for (size_t i = 0; i < core->leases.n_buckets; i++) {
+        for (struct table_node *node = core->leases.buckets[i]; node; node = node->next) {
+            leases[n++] = container_of(node, struct lease, by_id);
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        end_restoring(core, leases[i], now, effects); /* may end others, too */
+    }
+    free(leases);
+    core_settle(core, now, effects);
 }
 
 /* ---- units at rest ---- */
@@ -371,12 +398,17 @@ static enum outcome reclaim_held(struct core *core, struct lease *lease,
     return OUTCOME_OK;
 }
 
+/* Of shares alone, it waits no longer. */
 static enum outcome reclaim_waiting(struct core *core, struct lease *lease,
-    const struct acquire_request *ask, struct effects *effects, const char **at_faultp)
+    const struct acquire_request *ask, nanoseconds now, struct effects *effects,
+    const char **at_faultp)
 {
-    return charge_take(&lease->charge, &core->accounts, lease->uid, ACCOUNT_LEASES)
-        ? acquire_wait(core, lease, ask, effects, at_faultp)
-        : OUTCOME_QUOTA;
+    if (!charge_take(&lease->charge, &core->accounts, lease->uid, ACCOUNT_LEASES)) {
+        return OUTCOME_QUOTA;
+    }
+    return lease->n_claims == 0 && queue_grant_alone(core, lease, now, effects)
+        ? OUTCOME_OK
+        : acquire_wait(core, lease, ask, effects, at_faultp);
 }
 
 static bool are_proven(const struct saved_claim claims[])
@@ -417,7 +449,7 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client,
     acquire_link(core, client, lease, id);
     queue_enter(core, lease, claims ? NEVER : instant_after(now, ask->wait));
     outcome = claims ? reclaim_held(core, lease, claims, now, effects)
-                     : reclaim_waiting(core, lease, ask, effects, at_faultp);
+                     : reclaim_waiting(core, lease, ask, now, effects, at_faultp);
     if (outcome_has_lease(outcome)) {
         effects_change(effects, lease);
         tally_reclaim(lease);

@@ -141,13 +141,10 @@ static void stop_shares(struct core *core, struct lease *lease, enum outcome why
     const char *reason, nanoseconds now, struct effects *effects)
 {
     const struct claim *share;
+    struct lease **leases = NULL; /* one may end another */
     size_t n = 0;
     LIST_FOREACH (share, &lease->shares, share_link) {
-        n++;
-    }
-    struct lease **leases = memory_new((n + 1) * sizeof *leases); /* one may end another */
-    n = 0;
-    LIST_FOREACH (share, &lease->shares, share_link) {
+        leases = memory_grow(leases, n, sizeof *leases);
         leases[n++] = share->lease;
     }
     for (size_t i = 0; i < n; i++) {

@@ -336,6 +336,8 @@ static bool restore_all(struct serving *serving, const char *socket_path)
         fits = findings.list[i].tenure || restore(server, &findings, &findings.list[i], now);
     }
     if (fits) {
+        core_end_restoring(server->core, now, &server->effects);
+        apply_effects(&server->turn);
         forget_tenures(server, &findings);
         limit_leases(server, now);
         history_ready(server->history, server->core);

@@ -224,7 +224,9 @@ static void settle(void)
     }
     write_changes();
     effects_clear(&effects);
-    core_check(core);
+    if (!is_restoring) {
+        core_check(core);
+    }
     check_families();
     for (size_t i = 0; i < MAX_JOBS && !is_restoring; i++) {
         struct job *job = &jobs[i];
@@ -418,6 +420,10 @@ static void restore(void)
         if (!is_gone) {
             core_restore(core, list[i], now, &effects, &lease);
         }
+        if (is_traced) {
+            printf("    %ju: %s, %s\n", (uintmax_t)list[i]->id, job->record.bytes,
+                lease ? "restored" : "not restored");
+        }
         if (!lease) {
             job->record.length = 0;
             job->is_alive = false; /* its client is told that it has lost the lease */
@@ -517,7 +523,9 @@ static void starts_again(void)
     }
     is_restoring = true;
     restore();
+    core_end_restoring(core, now, &effects);
     is_restoring = false;
+    settle();
     all_come_back();
 }
 

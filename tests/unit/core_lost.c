@@ -190,6 +190,7 @@ const char *restore_all(void)
             next = is_sooner ? its : next;
         }
         if (!next) {
+            core_end_restoring(world.core, world.now, &world.effects);
             return and_effects(&text);
         }
         is_done[next - world.leases] = true;
