@@ -148,6 +148,9 @@ static bool restore(struct server *server, const struct findings *findings,
         saved->until = NEVER; /* it has the grace */
     }
     if (!was_seen) {
+        saved->rested_at = history_last_end(server->history, saved->id);
+    }
+    if (saved->rested_at == 0) {
         saved->rested_at = ended_at(server, saved, now);
         if (saved->rested_at != 0 && findings_share(findings, saved->id)) {
             saved->rested_at = 0;
@@ -221,16 +224,6 @@ static void limit_leases(struct server *server, nanoseconds now)
                 name);
             core_fleet_good_until(server->core, database, now, now, &server->effects);
             apply_effects(&server->turn);
-        }
-    }
-}
-
-static void begin_history(struct server *server, const struct findings *findings)
-{
-    for (size_t i = 0; i < findings->n; i++) {
-        const struct saved_lease *saved = findings->list[i].saved;
-        if (saved && saved->rested_at == 0) {
-            history_note_alive(server->history, saved->id);
         }
     }
 }
@@ -329,7 +322,6 @@ static bool restore_all(struct serving *serving, const char *socket_path)
     findings_sort(server, &findings);
     begin_grace(server, closed, lead, now);
     restore_tenures(server, &findings, now);
-    begin_history(server, &findings);
     history_log_begin(&serving->history_log);
     bool fits = true;
     for (size_t i = 0; fits && i < findings.n; i++) {

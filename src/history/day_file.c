@@ -42,8 +42,6 @@ static const char *const STATEMENTS[N_DAY_STATEMENTS] = {
                 " failed, claims, how, host, database)"
                 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
     [DAY_ADD_LINE] = "INSERT OR REPLACE INTO line (number, sum, line) VALUES (?1, ?2, ?3)",
-    [DAY_TAKE_BACK] = "DELETE FROM ended WHERE number > (SELECT max(number) - 1000 FROM ended)"
-                      " AND ring = ?1 AND serial = ?2 AND kind = 1",
     [DAY_FORWARD] = SCAN,
     [DAY_BACKWARD] = SCAN " DESC",
     [DAY_LINE] = "SELECT sum, line FROM line WHERE number = ?1",
@@ -241,12 +239,6 @@ enum day_result day_add(struct day_file *file, const struct day_row *row)
         result = run(file, add);
     }
     return result;
-}
-
-enum day_result day_take_back(struct day_file *file, uint64_t ring, uint64_t serial)
-{
-    const int64_t numbers[] = {(int64_t)ring, (int64_t)serial};
-    return run(file, bind(file, DAY_TAKE_BACK, numbers, 2));
 }
 
 /* ---- what is there ---- */

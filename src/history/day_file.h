@@ -56,7 +56,6 @@ struct day_filter {
 enum day_statement {
     DAY_ADD,
     DAY_ADD_LINE,
-    DAY_TAKE_BACK,
     DAY_FORWARD,
     DAY_BACKWARD,
     DAY_LINE,
@@ -81,8 +80,6 @@ enum day_result day_begin(struct day_file *file);
 enum day_result day_commit(struct day_file *file);
 void day_roll_back(struct day_file *file);
 enum day_result day_add(struct day_file *file, const struct day_row *row);
-/* The row of that entry goes if it is one of the last. */
-enum day_result day_take_back(struct day_file *file, uint64_t ring, uint64_t serial);
 
 /* .ring, .serial, .number and .ended of the newest row; and when the oldest one ended, or could, if
  * it is damaged; 0: there is none. */

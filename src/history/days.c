@@ -341,31 +341,20 @@ static struct day *enter(struct days *days, int64_t ended)
     return day;
 }
 
-/* After a change. */
-static bool judge(struct days *days, struct day *day, enum day_result result)
+bool days_add(struct days *days, const struct day_row *row)
 {
+    struct day *day = enter(days, row->ended);
+    enum day_result result = day ? day_add(&day->file, row) : DAY_DONE;
     if (result == DAY_IS_DAMAGED) {
         set_aside(days, day);
         days->open[0] = '\0';
         return fail(days, day->date, "it was damaged");
     }
-    return result == DAY_DONE || fail(days, day->date, day->file.why);
-}
-
-bool days_add(struct days *days, const struct day_row *row)
-{
-    struct day *day = enter(days, row->ended);
-    if (!day || !judge(days, day, day_add(&day->file, row))) {
-        return false;
+    if (!day || result != DAY_DONE) {
+        return day && fail(days, day->date, day->file.why);
     }
     days->added = (struct drained){row->ring, row->serial, row->ended};
     return true;
-}
-
-bool days_take_back(struct days *days, uint64_t ring, uint64_t serial)
-{
-    struct day *day = enter(days, days->added.ended);
-    return day && judge(days, day, day_take_back(&day->file, ring, serial));
 }
 
 int64_t days_since(struct days *days)

@@ -56,7 +56,6 @@ void days_tend(struct days *days, int64_t now);
 
 /* False: it fails, and all since the last commit is taken back. */
 bool days_add(struct days *days, const struct day_row *row);
-bool days_take_back(struct days *days, uint64_t ring, uint64_t serial);
 bool days_commit(struct days *days);
 
 /* The first day from that date on, and the last one before it; NULL: there is none. */

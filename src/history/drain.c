@@ -224,10 +224,6 @@ void drain_pass(struct drain *drain, int fd)
 static bool take_entry(struct drain *drain, const struct history_copy *copy)
 {
     struct history_entry entry;
-    if (copy->withdrawn > 0 && /* it was the newest one, and its lease goes on */
-        !days_take_back(drain->days, drain->reader.id, copy->withdrawn)) {
-        return false;
-    }
     if (!history_entry_read(&entry, copy->bytes, copy->n)) {
         return true; /* another version's */
     }

@@ -39,13 +39,12 @@ _Static_assert(sizeof(struct history_head) <= HISTORY_HEAD_BYTES, "room for the 
 /* Before each entry. Those of a filler end with .length. */
 struct history_mark {
     uint32_t size; /* of both, a multiple of 8 */
-    uint32_t length; /* of the entry, or one of these: */
+    uint32_t length; /* of the entry, or HISTORY_FILLER */
     uint64_t checksum; /* of what follows */
     uint64_t serial; /* of the entry: 1 for the first of a ring, and so on */
 };
 
 #define HISTORY_FILLER UINT32_MAX /* no entry: the ring's rest was too short for one */
-#define HISTORY_WITHDRAWN (UINT32_MAX - 1) /* the entry is none any more; it had a serial */
 
 static inline uint64_t history_head_sum(const struct history_head *head)
 {
@@ -75,10 +74,8 @@ static inline bool history_mark_fits(
     uint32_t size, uint32_t length, uint64_t position, uint64_t end, uint64_t ring_size)
 {
     uint64_t left = ring_size - position % ring_size;
-    bool is_size = length == HISTORY_FILLER ? size >= 8
-        : length == HISTORY_WITHDRAWN       ? size >= sizeof(struct history_mark)
-                                            : size == history_mark_size(length);
     bool is_filler = length == HISTORY_FILLER;
+    bool is_size = is_filler ? size >= 8 : size == history_mark_size(length);
     return is_size && size % 8 == 0 && size <= left && size <= end - position &&
         (is_filler || size <= ring_size / 4); /* no entry is larger: history_ring_room() */
 }

@@ -50,7 +50,7 @@ static bool take_copy(struct history_reader *reader, uint64_t end, union mark_wo
     if (!history_mark_fits(mark->size, mark->length, reader->position, end, reader->size)) {
         return false;
     }
-    if (mark->length < HISTORY_WITHDRAWN) {
+    if (mark->length != HISTORY_FILLER) {
         size_t n_words = mark->size / sizeof mark->word;
         make_room(reader, n_words);
         reader->copy[0] = mark->word;
@@ -64,28 +64,6 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Only the newest entry is withdrawn, and before the next one is added: who has found the next one
- * sees it. If something newer has its place, nobody can know any more. */
-static bool is_last_withdrawn(const struct history_reader *reader)
-{
-    union mark_word mark = {.word = 0};
-    if (reader->has_last && reader->last >= first_of(reader)) {
-        copy_words(&mark.word, reader->bytes + reader->last % reader->size, 1);
-        atomic_thread_fence(memory_order_acquire);
-        mark.word = reader->last >= first_of(reader) ? mark.word : 0;
-    }
-    return reader->was_withdrawn || mark.length == HISTORY_WITHDRAWN;
-}
-
-/* Of one that has been withdrawn: it had a serial. */
-static void note_withdrawn(struct history_reader *reader, const char *from)
-{
-    uint64_t serial;
-    copy_words(&serial, from + offsetof(struct history_mark, serial), 1);
-    reader->n_withdrawn++;
-    reader->was_withdrawn |= serial == reader->serial;
-}
-
 /* What has been copied is an entry, if its checksum is right. */
 static enum look judge(struct history_reader *reader, struct history_copy *copy)
 {
@@ -95,25 +73,14 @@ static enum look judge(struct history_reader *reader, struct history_copy *copy)
         return LOOK_AGAIN;
     }
     uint64_t wanted = reader->serial + 1, n_damaged = reader->n_damaged;
-    uint64_t n_withdrawn = reader->n_withdrawn;
-    reader->n_damaged = reader->n_withdrawn = 0;
-    bool is_last = mark->serial == reader->serial;
-    if (mark->serial < wanted && !is_last) {
-        return LOOK_AGAIN;
-    }
-    uint64_t withdrawn = !is_last && is_last_withdrawn(reader) ? reader->serial : 0;
-    reader->last = reader->position - mark->size;
-    reader->has_last = true;
-    reader->was_withdrawn = false;
-    if (is_last) {
+    reader->n_damaged = 0;
+    if (mark->serial < wanted) {
         return LOOK_AGAIN;
     }
     uint64_t n_missing = mark->serial - wanted;
-    n_missing -= least(n_missing, n_withdrawn);
     n_damaged = least(n_missing, n_damaged);
     reader->serial = mark->serial;
     *copy = (struct history_copy){.serial = mark->serial,
-        .withdrawn = withdrawn,
         .bytes = mark + 1,
         .n = mark->length,
         .n_damaged = n_damaged,
@@ -124,8 +91,7 @@ static enum look judge(struct history_reader *reader, struct history_copy *copy)
 /* The order of loads: .end; the bytes; .first. What is before .end was written before .end was
  * stored (release), and is loaded after it (acquire). Before berthd writes over an entry, it stores
  * a .first that is behind the entry, and has a release fence; here an acquire fence is between the
- * bytes and .first: if any of the bytes are newer, so is .first. An entry is withdrawn by one
- * store, of a word that is loaded once. */
+ * bytes and .first: if any of the bytes are newer, so is .first. */
 static enum look look(struct history_reader *reader, struct history_copy *copy)
 {
     union mark_word mark;
@@ -150,11 +116,8 @@ static enum look look(struct history_reader *reader, struct history_copy *copy)
         reader->position = end; /* all up to there is lost */
         return LOOK_AGAIN;
     }
-    if (mark.length == HISTORY_WITHDRAWN) {
-        note_withdrawn(reader, reader->bytes + reader->position % reader->size);
-    }
     reader->position += mark.size;
-    return mark.length < HISTORY_WITHDRAWN ? judge(reader, copy) : LOOK_AGAIN;
+    return mark.length != HISTORY_FILLER ? judge(reader, copy) : LOOK_AGAIN;
 }
 
 enum history_read history_reader_next(struct history_reader *reader, struct history_copy *copy)
@@ -207,8 +170,7 @@ bool history_reader_attach(struct history_reader *reader, int fd, uint64_t seria
 void history_reader_seek(struct history_reader *reader, uint64_t serial)
 {
     reader->serial = serial;
-    reader->position = reader->n_damaged = reader->n_withdrawn = 0;
-    reader->has_last = reader->was_withdrawn = false;
+    reader->position = reader->n_damaged = 0;
 }
 
 void history_reader_detach(struct history_reader *reader)

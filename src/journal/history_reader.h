@@ -14,9 +14,7 @@ struct history_reader {
     uint64_t id, layout; /* of the ring, and of its entries */
     uint64_t serial; /* of the newest entry that has been read, or is not wanted */
     uint64_t position; /* where the next one begins */
-    uint64_t last; /* where the one with .serial begins, if .has_last */
-    bool has_last, was_withdrawn; /* .was_withdrawn: the one with .serial, as it was walked past */
-    uint64_t n_damaged, n_withdrawn; /* since the one with .serial */
+    uint64_t n_damaged; /* since the one with .serial */
     uint64_t *copy; /* of an entry with its mark */
     size_t copy_words;
     volatile sig_atomic_t was_cut;
@@ -24,7 +22,6 @@ struct history_reader {
 
 struct history_copy {
     uint64_t serial;
-    uint64_t withdrawn; /* the serial of the entry read before, if it is none any more; or 0 */
     const void *bytes; /* aligned to 8; good until the next one is read */
     size_t n;
     /* How many are missing between this entry and the one read before, by why: */

@@ -59,7 +59,7 @@ static struct history_mark *sound_mark_at(const struct history_ring *ring, uint6
 /* It is sound. */
 static bool has_good_entry(const struct history_mark *mark)
 {
-    return mark->length < HISTORY_WITHDRAWN && mark->checksum == history_mark_sum(mark);
+    return mark->length != HISTORY_FILLER && mark->checksum == history_mark_sum(mark);
 }
 
 /* The oldest entries go, until so many bytes behind the newest one are free; if they are damaged,
@@ -115,18 +115,8 @@ void history_ring_add(struct history_ring *ring)
     struct history_mark *mark = mark_at(ring, ring->next);
     mark->serial = ring->added + 1;
     mark->checksum = history_mark_sum(mark);
-    ring->last = ring->next;
     set_end(ring, ring->next_end); /* after all that was written */
     set_added(ring, mark->serial);
-}
-
-void history_ring_drop_last(struct history_ring *ring)
-{
-    if (ring->head && ring->last != HISTORY_NONE) {
-        /* Its place stays, for who has read up to there. */
-        mark_at(ring, ring->last)->length = HISTORY_WITHDRAWN;
-        ring->last = HISTORY_NONE;
-    }
 }
 
 bool history_ring_next(
@@ -214,10 +204,9 @@ static bool is_sound(struct history_ring *ring)
             return false;
         }
         if (has_good_entry(mark)) {
-            ring->last = at;
             serial = mark->serial;
         } else if (mark->length != HISTORY_FILLER) {
-            serial++; /* damaged or withdrawn, it has had one */
+            serial++; /* damaged, it has had one */
         }
         at += mark->size;
     }
@@ -277,7 +266,6 @@ static bool map(struct history_ring *ring, int fd, size_t size)
     ring->head = memory;
     ring->bytes = (char *)memory + HISTORY_HEAD_BYTES;
     ring->size = size;
-    ring->last = HISTORY_NONE;
     if (fd >= 0) {
         ring->reader_fd = open_to_be_read(fd);
         sigbus_guard_add(memory, HISTORY_HEAD_BYTES + size, &was_cut);
@@ -409,5 +397,5 @@ void history_ring_close(struct history_ring *ring)
         munmap(ring->head, HISTORY_HEAD_BYTES + ring->size);
         own_file_close(ring->reader_fd);
     }
-    *ring = (struct history_ring){.last = HISTORY_NONE, .reader_fd = -1};
+    *ring = (struct history_ring){.reader_fd = -1};
 }

@@ -15,8 +15,6 @@
 
 #include <stddef.h>
 
-#define HISTORY_NONE UINT64_MAX /* no position */
-
 struct history_ring {
     struct history_head *head; /* NULL: there is no history */
     char *bytes; /* behind the head */
@@ -24,7 +22,6 @@ struct history_ring {
     uint64_t id;
     uint64_t end; /* where the newest entry ends; what becomes of the file does not move it */
     uint64_t added; /* its serial; 0: there has been none */
-    uint64_t last; /* where the newest entry begins, or HISTORY_NONE */
     uint64_t next, next_end; /* where the entry that is being made begins and ends */
     int reader_fd; /* the file, to be read only; -1: there is none */
     bool was_cut; /* somebody has cut the file meanwhile: the entries before that are gone */
@@ -44,8 +41,6 @@ void history_ring_close(struct history_ring *ring);
 void *history_ring_room(struct history_ring *ring, size_t n);
 /* What has been written there is the newest entry. */
 void history_ring_add(struct history_ring *ring);
-/* The newest entry goes; there may be one before it, but .last does not know it. */
-void history_ring_drop_last(struct history_ring *ring);
 
 /* Walks the entries, oldest first: *positionp begins at 0. False at the end. `*bytesp` is good
  * until an entry is added. Between two calls anything may happen: entries that have gone are left
@@ -60,8 +55,7 @@ uint64_t history_ring_end(const struct history_ring *ring);
 /* The file, for who may only read it (history_reader.h); the ring keeps it open. -1: there is none,
  * or somebody has cut it. */
 int history_ring_reader_fd(const struct history_ring *ring);
-/* How many entries before the oldest are gone: they have made room for newer ones, or were damaged,
- * or taken back. */
+/* How many entries before the oldest are gone: they have made room for newer ones, or were damaged. */
 uint64_t history_ring_overwritten(const struct history_ring *ring);
 /* When it was made (CLOCK_BOOTTIME), if nothing that was added since then has gone; else 0. */
 nanoseconds history_ring_whole_since(const struct history_ring *ring);

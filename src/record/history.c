@@ -225,7 +225,8 @@ static void learn(struct history *history, const struct history_entry *entry)
 {
     forget_last(history); /* this one is newer */
     if (entry->kind == HISTORY_ENDED) {
-        history->last_lease = entry->lease;
+        history->last_lease = history->earlier.lease = entry->lease;
+        history->earlier.ended_at = entry->ended_at;
     } else if (entry->kind == HISTORY_DID) {
         return;
     } else if (entry->by.is_known || entry->why) {
@@ -248,13 +249,9 @@ static void read_earlier(struct history *history)
     }
 }
 
-/* An entry is added before the record is erased: killed in between, berthd finds both. */
-void history_note_alive(struct history *history, uint64_t lease)
+nanoseconds history_last_end(const struct history *history, uint64_t lease)
 {
-    if (lease == history->last_lease) {
-        history_ring_drop_last(&history->ring);
-        history->last_lease = 0; /* its taker stays, for the entry that will come */
-    }
+    return lease == history->earlier.lease ? history->earlier.ended_at : 0;
 }
 
 /* A resource that is in the file no more may have hidden it. */

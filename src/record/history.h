@@ -23,6 +23,10 @@ struct history {
     uint64_t n_ended; /* leases that were over in this run, kept or not */
     bool has_said_cut; /* in the log, that the file was cut */
     uint64_t last_lease; /* that is over; its taker is still known; 0: none */
+    struct {
+        uint64_t lease; /* the last one that an earlier run has seen end; 0: none */
+        nanoseconds ended_at;
+    } earlier;
     struct sorted_set over; /* leases by id, for history_has_end(); filled by it */
     uint64_t looked_at; /* up to there, history_ring_next() */
 };
@@ -34,9 +38,9 @@ void history_end(struct history *history);
 
 /* ---- at the start ---- */
 
-/* The lease's record is in the journal: it is not over, whatever the newest entry says. Before the
- * first history_add_earlier(). */
-void history_note_alive(struct history *history, uint64_t lease);
+/* When the lease has ended, if the last end of an earlier run is its end; else 0. That run may have
+ * been killed before it erased the record, and told nobody. */
+nanoseconds history_last_end(const struct history *history, uint64_t lease);
 /* How a lease of an earlier run ended. */
 struct earlier_end {
     enum outcome why; /* OUTCOME_RELEASED: its job was gone */

@@ -18,8 +18,7 @@ struct history_log {
 };
 
 void history_log_init(struct history_log *log, uv_loop_t *loop, const struct history *history);
-/* Once the last entry of the earlier berthd stays, or has gone (history_note_alive()): only what is
- * added from now on is written. */
+/* Only what is added from now on is written. */
 void history_log_begin(struct history_log *log);
 /* At the end of each turn, if it is or was on; `is_on`: as the file says. */
 void history_log_end_turn(struct history_log *log, bool is_on);

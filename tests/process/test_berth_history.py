@@ -1,12 +1,11 @@
 """berth-history keeps what has ended, over which ends, and says what is missing."""
 
 import os
-import struct
 import time
 
 import pytest
 
-from daemon_help import code, keys, stopped
+from daemon_help import code, held, keys, status, stopped
 from fleet_help import Clock
 from history_help import done, history
 from keeper_help import ended, keeper, needs_history, wall_now  # a fixture among them
@@ -20,6 +19,8 @@ history = 64K
 limit = 4
 [lock deploy]
 [lock t/*]
+[lock cools]
+cooldown = 1h
 """
 CONFIG = CONFIG.replace("root", str(os.geteuid()))
 
@@ -91,28 +92,23 @@ def test_who_took_it_away(keeper, daemon, client):
     past[0].has(how="dropped", why="enough", by=str(os.geteuid()))
 
 
-def test_an_entry_that_is_withdrawn(keeper, daemon, client):
-    """Killed between the entry and the end of the record, berthd finds both: the lease goes on."""
+def test_killed_before_the_record_is_erased(keeper, daemon, client):
+    """Berthd finds the entry and the record: the lease is over, and its units rest as from its end."""
     kept = keeper()
-    first = ended(client)
-    lease = ended(client, "deploy", pid=os.getpid())
-    assert kept.past().leases == [first, lease]
+    leases = [ended(client), held(client, "acquire cools")]
+    journal = daemon.journal.read_bytes()
+    assert client.request(f"release {leases[-1]}") == "ok"
     daemon.kill()
-    ring = daemon.socket.parent / "s.history"
-    content = bytearray(ring.read_bytes())
-    at, end = struct.unpack_from("<QQ", content, 120)
-    while at < end:
-        size, = struct.unpack_from("<I", content, 4096 + at)
-        last, at = at, at + size
-    struct.pack_into("<I", content, 4096 + last + 4, 0xfffffffe)
-    with open(ring, "r+b") as file:
-        file.write(content)
-    daemon.start()
-    third = ended(daemon.client())
-    until(lambda: kept.past().leases == [first, third])
-    kept.kill()
-    kept.start()
-    assert kept.past().leases == [first, third]
+    with open(daemon.journal, "r+b") as file:
+        file.write(journal)
+    for _ in range(2):
+        daemon.start()
+        client = daemon.client()
+        assert [each.lease for each in history(client)] == kept.past().leases == leases
+        resource = status(client).resources["cools"]
+        assert not resource["holders"] and resource["cooling"] == "1"
+        leases.append(ended(client))
+        daemon.kill()
 
 
 def test_what_operators_did(keeper, daemon, client):

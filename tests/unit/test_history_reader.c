@@ -123,47 +123,6 @@ Test(history_reader, what_was_overwritten_is_counted)
     expect_entry(overwritten + 1, 0, overwritten - 200);
 }
 
-/* Who has read it is told with the next entry: also who goes on behind it. */
-Test(history_reader, who_has_read_what_was_withdrawn_is_told)
-{
-    for (uint64_t i = 1; i <= 3; i++) {
-        expect_entry(i, 0, 0);
-        cr_expect_eq(copy.withdrawn, 0);
-    }
-    history_ring_drop_last(&ring);
-    expect_none();
-    add(20);
-    add(20);
-    expect_entry(4, 0, 0);
-    cr_expect_eq(copy.withdrawn, 3);
-    expect_entry(5, 0, 0);
-    cr_expect_eq(copy.withdrawn, 0);
-    history_reader_seek(&reader, 3);
-    expect_entry(4, 0, 0);
-    cr_expect_eq(copy.withdrawn, 3);
-    history_reader_seek(&reader, 2);
-    expect_entry(4, 0, 0);
-    cr_expect_eq(copy.withdrawn, 0);
-}
-
-/* Before and after it has been read. */
-Test(history_reader, what_was_withdrawn_is_not_missing)
-{
-    history_ring_drop_last(&ring);
-    expect_entry(1, 0, 0);
-    expect_entry(2, 0, 0);
-    expect_none();
-    add(20);
-    expect_entry(4, 0, 0);
-    history_ring_drop_last(&ring);
-    expect_none();
-    add(20);
-    expect_entry(5, 0, 0);
-    history_reader_detach(&reader);
-    attach(2);
-    expect_entry(5, 0, 0);
-}
-
 Test(history_reader, a_ring_of_another_size_continues)
 {
     history_ring_close(&ring);

@@ -170,18 +170,6 @@ Test(history_ring, what_is_written_over_is_gone_before)
     expect_entries(oldest(), 99);
 }
 
-Test(history_ring, the_newest_is_taken_back)
-{
-    history_ring_drop_last(&ring);
-    expect_entries(1, 2);
-    open_again(SIZE);
-    expect_entries(1, 2);
-    history_ring_drop_last(&ring);
-    expect_entries(1, 1);
-    history_ring_drop_last(&ring); /* it does not know what is before */
-    expect_entries(1, 1);
-}
-
 Test(history_ring, an_entry_is_at_most_a_quarter)
 {
     cr_expect_null(history_ring_room(&ring, SIZE / 4));
@@ -203,25 +191,12 @@ Test(history_ring, serials_go_on_for_ever)
     cr_expect_eq(history_ring_overwritten(&ring), oldest() - 1);
 }
 
-Test(history_ring, what_is_taken_back_keeps_its_serial)
-{
-    uint64_t end = ring.end;
-    history_ring_drop_last(&ring);
-    cr_expect_eq(ring.end, end, "who reads meanwhile would miss it");
-    open_again(SIZE);
-    cr_expect_eq(ring.added, 3);
-    add(4, 10);
-    cr_expect_eq(ring.added, 4);
-    cr_expect_eq(history_ring_overwritten(&ring), 0);
-}
-
 Test(history_ring, another_size_keeps_serials_and_id)
 {
     uint64_t id = ring.id;
     for (unsigned i = 4; i < 400; i++) {
         add(i, 1000);
     }
-    history_ring_drop_last(&ring);
     for (size_t size = 4 * SIZE; size > 0; size -= SIZE) {
         open_again(size);
         cr_expect_eq(ring.id, id);
@@ -301,7 +276,6 @@ Test(history_ring, none_leaves_no_file)
     open_again(0);
     expect_entries(1, 0);
     cr_expect_null(history_ring_room(&ring, 10));
-    history_ring_drop_last(&ring);
     cr_expect_neq(access("history", F_OK), 0);
     open_again(SIZE);
     expect_entries(1, 0);
@@ -441,7 +415,6 @@ Test(history_ring, behind_a_damaged_entry_serials_go_on)
     open_again(SIZE);
     expect_entries(1, 2);
     cr_expect_eq(ring.added, 3);
-    cr_expect_eq(ring.last, history_mark_size(100), "the newest good one");
     add(4, 10);
     cr_expect_eq(ring.added, 4);
 }
