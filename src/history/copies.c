@@ -1,6 +1,7 @@
 #include "history/copies.h"
 
 #include "base/memory.h"
+#include "history/rows.h"
 #include "log/log.h"
 #include "status/viewer.h"
 
@@ -82,80 +83,20 @@ static void cut_keys(char *line)
     }
 }
 
-/* As drain.c notes it of what ended here. */
-static bool has_failed(char *const words[], size_t n, const char *how)
-{
-    const char *status = words_find(words, n, "exit");
-    return strcmp(how, "released") != 0 || words_find(words, n, "by") || !status ||
-        strcmp(status, "0") != 0;
-}
-
 static bool is_did(char *const words[])
 {
     return strcmp(words[0], "did") == 0;
 }
 
-static int64_t ended_of(char *const words[], size_t n)
-{
-    return (int64_t)number_of(words, n, is_did(words) ? "at" : "ended");
-}
-
-static enum row_kind kind_of(char *const words[])
-{
-    const struct did did = {.verb = words[1]};
-    return !is_did(words)      ? ROW_ENDED
-        : did_is_of_lease(&did) ? ROW_DID_TO_LEASE
-                                : ROW_DID;
-}
-
-/* What another version writes is skipped, if it makes no sense here. */
-static bool add_ended(
+static bool add_line(
     struct days *days, char *const words[], size_t n, char *line, const struct drained *at)
 {
     char unknown[] = "... 0", none[] = "", *said = words_find(words, n, "claims");
     char *claims = said ? said : is_did(words) ? none : unknown; /* unless it did not fit: then only
                                                     who sees all sees the details */
-    const char *how = is_did(words) ? words[1] : words_find(words, n, "how");
-    const char *target = is_did(words) ? words_find(words, n, "target") : words[1];
-    const char *slash = target ? strchr(target, '/') : NULL;
-    int64_t ended = ended_of(words, n);
-    int64_t held = (int64_t)number_of(words, n, "held");
-    int64_t asked = ended - held - (int64_t)number_of(words, n, "waited");
-    if (!percent_decode(claims) || !how || asked < 0) {
-        return true;
-    }
-    struct day_row row = {
-        .kind = kind_of(words),
-        .ended = ended,
-        .asked = asked,
-        .granted = words_find(words, n, "held") ? ended - held : 0,
-        .uid = (uint32_t)number_of(words, n, "uid"),
-        .hiding = said ? (uint16_t)number_of(words, n, "hiding") : UINT16_MAX,
-        .how = how,
-        .has_failed = !is_did(words) && has_failed(words, n, how),
-        .claims = claims,
-        .host = words_find(words, n, "host"),
-        .database = words_find(words, n, "database"),
-        .line = line,
-        .ring = at->ring,
-        .serial = at->serial,
-    };
-    lease_id_parse(slash ? slash + 1 : target ? target : "", &row.lease);
+    uint16_t hiding = said ? (uint16_t)number_of(words, n, "hiding") : UINT16_MAX;
     cut_keys(line);
-    return days_add(days, &row);
-}
-
-static bool add_copy_gap(
-    struct days *days, int64_t from, int64_t until, const char *why, uint64_t n,
-    const struct drained *at)
-{
-    struct text line = TEXT_INIT;
-    struct day_row gap = gap_row(&line, from, until, why, n);
-    gap.ring = at->ring;
-    gap.serial = at->serial;
-    bool is_added = days_add(days, &gap);
-    text_deinit(&line);
-    return is_added;
+    return !percent_decode(claims) || days_add_line(days, line, claims, hiding, at);
 }
 
 /* An entry, or a gap between two. False: it cannot be written. */
@@ -164,7 +105,8 @@ static bool add_entry(struct copies *copies, char *const words[], size_t n, char
     struct days *days = &copies->asked->days;
     struct drained at = {0}, before = days->added;
     bool is_gap = strcmp(words[0], "gap") == 0, is_added = true;
-    int64_t from = is_gap ? (int64_t)number_of(words, n, "from") : ended_of(words, n);
+    const char *from_key = is_gap ? "from" : is_did(words) ? "at" : "ended";
+    int64_t from = (int64_t)number_of(words, n, from_key);
     const char *why = words_find(words, n, "why");
     why = is_gap && why ? why : "";
     if (!read_id(words_find(words, n, "id"), &at)) { /* the next answer says it again, or more */
@@ -173,15 +115,15 @@ static bool add_entry(struct copies *copies, char *const words[], size_t n, char
     }
     bool is_known = at.ring == before.ring && at.serial == before.serial;
     if (copies->awaits_known && !is_known) { /* the database has forgotten it, and perhaps more */
-        is_added = add_copy_gap(days, before.ended, from, "overwritten", 0, &before);
+        is_added = days_add_gap(days, before.ended, from, "overwritten", 0, &before);
     }
     copies->awaits_known = false;
     if (!is_added || is_known) {
         return is_added;
     }
     int64_t until = (int64_t)number_of(words, n, "until");
-    return is_gap ? add_copy_gap(days, from, until, why, number_of(words, n, "n"), &at)
-                  : add_ended(days, words, n, line, &at);
+    return is_gap ? days_add_gap(days, from, until, why, number_of(words, n, "n"), &at)
+                  : add_line(days, words, n, line, &at);
 }
 
 static bool take_entry(struct copies *copies, char *line)
@@ -205,9 +147,7 @@ static bool take_head(struct copies *copies, char *line)
         !words_find_number(words, n, "since", &since)) {
         return !copies->has_failed;
     }
-    const struct day_row begin = {
-        .kind = ROW_SEEN, .ended = (int64_t)since, .claims = "", .how = "", .line = ""};
-    return days_add(&copies->asked->days, &begin);
+    return days_add_seen(&copies->asked->days, (int64_t)since, &(struct drained){0});
 }
 
 static enum answer_result copies_take(void *object, char *line)

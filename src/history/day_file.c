@@ -16,7 +16,7 @@ static const char PRAGMAS[] =
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
     "PRAGMA wal_autocheckpoint = 16384; PRAGMA journal_size_limit = 4194304;"
     "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;";
-/* What scans look at comes first in a row. */
+/* What scans look at comes first in a row; `how` and `host` are of earlier versions. */
 static const char SCHEMA[] =
     "BEGIN;"
     "CREATE TABLE ended (number INTEGER PRIMARY KEY, kind INTEGER NOT NULL,"
@@ -39,8 +39,8 @@ _Static_assert(ROW_GAP == 2 && ROW_SEEN == 3, "as in SCAN");
 
 static const char *const STATEMENTS[N_DAY_STATEMENTS] = {
     [DAY_ADD] = "INSERT INTO ended (kind, ended, asked, uid, lease, hiding, granted, ring, serial,"
-                " failed, claims, how, host, database)"
-                " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                " failed, claims, database, how)"
+                " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, '')",
     [DAY_ADD_LINE] = "INSERT OR REPLACE INTO line (number, sum, line) VALUES (?1, ?2, ?3)",
     [DAY_FORWARD] = SCAN,
     [DAY_BACKWARD] = SCAN " DESC",
@@ -228,9 +228,7 @@ enum day_result day_add(struct day_file *file, const struct day_row *row)
     enum { N_NUMBERS = sizeof numbers / sizeof numbers[0] };
     sqlite3_stmt *add = bind(file, DAY_ADD, numbers, N_NUMBERS);
     bind_text(add, N_NUMBERS + 1, row->claims);
-    bind_text(add, N_NUMBERS + 2, row->how);
-    bind_text(add, N_NUMBERS + 3, row->host);
-    bind_text(add, N_NUMBERS + 4, row->database);
+    bind_text(add, N_NUMBERS + 2, row->database);
     enum day_result result = run(file, add);
     if (result == DAY_DONE) {
         const int64_t of_line[] = {sqlite3_last_insert_rowid(file->database), sum_of(row)};

@@ -35,9 +35,7 @@ struct day_row {
     uint16_t hiding; /* struct history_entry */
     uint64_t lease;
     bool has_failed; /* ROW_ENDED: it was not given back with exit 0 by who had it */
-    const char *how; /* ROW_DID: the word of the request */
     const char *claims; /* "NAME COUNT,NAME COUNT" */
-    const char *host; /* NULL: this one */
     const char *database; /* of fleet scope: its name; else NULL */
     const char *line; /* without LF */
     uint64_t ring, serial; /* up to there the ring has been read */

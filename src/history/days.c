@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "history/rows.h"
 #include "log/log.h"
 
 #include <dirent.h>
@@ -79,25 +80,6 @@ static void day_path(
 
 #define ASIDE ".damaged" /* behind the name of a file that was set aside */
 
-struct day_row gap_row(
-    struct text *line, int64_t from, int64_t until, const char *why, uint64_t n)
-{
-    from = from < until ? from : until; /* the clock may have been set back */
-    text_add(line, "gap");
-    text_add_number_key(line, "from", (uint64_t)from);
-    text_add_number_key(line, "until", (uint64_t)until);
-    text_add_key(line, "why", why);
-    if (n > 0) {
-        text_add_number_key(line, "n", n);
-    }
-    return (struct day_row){.kind = ROW_GAP,
-        .ended = until,
-        .asked = from,
-        .how = why,
-        .claims = "",
-        .line = line->bytes};
-}
-
 /* Says each reason once. Returns false. */
 static bool fail(struct days *days, const char *date, const char *why)
 {
@@ -123,7 +105,8 @@ static void set_aside(struct days *days, struct day *day)
     struct text line = TEXT_INIT;
     int64_t begin = begin_of(day->date), end = begin + DAY_MILLISECONDS - 1;
     int64_t now = (int64_t)milliseconds(clock_wall_now());
-    struct day_row gap = gap_row(&line, begin, now > begin && now < end ? now : end, "damaged", 0);
+    int64_t until = now > begin && now < end ? now : end;
+    struct day_row gap = gap_row(&line, &(struct drained){0}, begin, until, "damaged", 0);
     day_path(days, day->date, "", path);
     day_path(days, day->date, "-wal", log);
     day_path(days, day->date, ASIDE, to);
@@ -297,18 +280,15 @@ static enum day_result begin_day(const struct days *days, struct day *day)
     struct day_row newest = {0};
     struct text line = TEXT_INIT;
     int64_t oldest, begin = begin_of(day->date);
-    struct day_row first = {
-        .kind = ROW_SEEN, .ended = begin, .claims = "", .how = "", .line = ""};
+    struct day_row first = row_at(&days->added, ROW_SEEN, begin);
     enum day_result result = day_begin(&day->file);
     if (result != DAY_DONE || !days_before(days, day->date)) {
         return result;
     }
     date_of(days->added.ended, written);
     if (strcmp(written, day->date) == 0) {
-        first = gap_row(&line, begin, days->added.ended, "removed", 0);
+        first = gap_row(&line, &days->added, begin, days->added.ended, "removed", 0);
     }
-    first.ring = days->added.ring;
-    first.serial = days->added.serial;
     result = day_bounds(&day->file, &newest, &oldest);
     result = result == DAY_DONE && newest.number == 0 ? day_add(&day->file, &first) : result;
     text_deinit(&line);

@@ -6,7 +6,6 @@
  * again: days.committed says from where on. */
 #pragma once
 
-#include "base/text.h"
 #include "base/time.h"
 #include "history/day_file.h"
 
@@ -69,7 +68,3 @@ int64_t days_since(struct days *days);
 
 void date_of(int64_t ended, char out[static DATE_SIZE]);
 int64_t begin_of(const char *date);
-/* A gap between two times; `n` 0: nobody knows how much is missing. Its line is added to `line`,
- * which is empty and must outlive the row. */
-struct day_row gap_row(
-    struct text *line, int64_t from, int64_t until, const char *why, uint64_t n);

@@ -1,6 +1,7 @@
 #include "history/drain.h"
 
 #include "base/clock.h"
+#include "history/rows.h"
 #include "journal/history_entry.h"
 #include "journal/record.h"
 #include "log/log.h"
@@ -28,11 +29,10 @@ static const char *without_lf(struct text *line)
     return line->bytes;
 }
 
-/* As `berthctl history --failed` asks for it. */
-static bool has_failed(const struct history_entry *entry)
+/* Up to where the ring has been read. */
+static struct drained position(const struct drain *drain)
 {
-    return strcmp(entry->how, code_table[CODE_RELEASED].word) != 0 || entry->by.is_known ||
-        entry->status != HISTORY_EXITED || entry->number != 0;
+    return (struct drained){.ring = drain->reader.id, .serial = drain->reader.serial};
 }
 
 static bool add_row(
@@ -40,70 +40,36 @@ static bool add_row(
 {
     const struct ended_lease ended = {
         .entry = entry, .lease = lease, .database = record_database(lease)};
-    int64_t at = wall_of(entry->ended_at), held = (int64_t)ended_held(&ended);
+    const struct drained at = position(drain);
     drain->line.length = drain->claims.length = 0;
     text_add(&drain->claims, "");
     ended_claims(&drain->claims, lease);
-    ended_line_write(&drain->line, &ended, (uint64_t)at, true);
-    const struct day_row row = {
-        .kind = ROW_ENDED,
-        .ended = at,
-        .asked = at - held - (int64_t)ended_waited(&ended),
-        .granted = lease->is_held ? at - held : 0,
-        .uid = entry->uid,
-        .hiding = entry->hiding,
-        .lease = entry->lease,
-        .has_failed = has_failed(entry),
-        .how = entry->how,
-        .database = ended.database,
-        .claims = drain->claims.bytes,
-        .line = without_lf(&drain->line),
-        .ring = drain->reader.id,
-        .serial = drain->reader.serial,
-    };
-    return days_add(drain->days, &row);
+    ended_line_write(&drain->line, &ended, (uint64_t)wall_of(entry->ended_at), true);
+    return days_add_line(
+        drain->days, without_lf(&drain->line), drain->claims.bytes, entry->hiding, &at);
 }
 
-/* One about a lease is found by its id. */
 static bool add_did(
     struct drain *drain, const struct history_entry *entry, const struct did *did)
 {
-    int64_t at = wall_of(entry->ended_at);
-    uint64_t lease;
-    bool names_lease = did->target && lease_id_parse(did->target, &lease);
+    const struct drained at = position(drain);
     char name[NAME_BYTES + 1];
     drain->line.length = drain->claims.length = 0;
     text_add(&drain->claims, "");
     for (size_t i = 0; did_resource(did, i, name); i++) {
         text_add_format(&drain->claims, "%s%s 0", i > 0 ? "," : "", name);
     }
-    did_line_write(&drain->line, did, (uint64_t)at, NULL);
-    const struct day_row row = {
-        .kind = did_is_of_lease(did) ? ROW_DID_TO_LEASE : ROW_DID,
-        .ended = at,
-        .asked = at,
-        .uid = did->by.uid,
-        .hiding = did->hiding,
-        .lease = names_lease ? lease : 0,
-        .how = did->verb,
-        .claims = drain->claims.bytes,
-        .line = without_lf(&drain->line),
-        .ring = drain->reader.id,
-        .serial = drain->reader.serial,
-    };
-    return days_add(drain->days, &row);
+    did_line_write(&drain->line, did, (uint64_t)wall_of(entry->ended_at), NULL);
+    return days_add_line(
+        drain->days, without_lf(&drain->line), drain->claims.bytes, did->hiding, &at);
 }
 
 /* From the last row until then. `serial`: of the last entry before it. */
 static bool add_gap(
     struct drain *drain, int64_t until, const char *why, uint64_t n, uint64_t serial)
 {
-    int64_t from = drain->days->added.ended;
-    drain->line.length = 0;
-    struct day_row gap = gap_row(&drain->line, from > 0 ? from : until, until, why, n);
-    gap.ring = drain->reader.id;
-    gap.serial = serial;
-    return days_add(drain->days, &gap);
+    const struct drained at = {.ring = drain->reader.id, .serial = serial};
+    return days_add_gap(drain->days, drain->days->added.ended, until, why, n, &at);
 }
 
 /* What is missing before that entry. */
@@ -124,14 +90,8 @@ static bool add_missing(
 /* Until then nothing has come but what has been read. */
 static void note_seen(struct drain *drain, nanoseconds until)
 {
-    const struct day_row seen = {.kind = ROW_SEEN,
-        .ended = wall_of(until),
-        .claims = "",
-        .how = "",
-        .line = "",
-        .ring = drain->reader.id,
-        .serial = drain->reader.serial};
-    if (drain->reader.head && days_add(drain->days, &seen)) {
+    const struct drained at = position(drain);
+    if (drain->reader.head && days_add_seen(drain->days, wall_of(until), &at)) {
         days_commit(drain->days);
     }
 }

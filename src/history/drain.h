@@ -1,6 +1,7 @@
 /* drain.h - from berthd's ring to the days: reads each entry once, and notes what is missing. */
 #pragma once
 
+#include "base/text.h"
 #include "history/days.h"
 #include "journal/history_reader.h"
 

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/pattern.h"
+#include "history/rows.h"
 #include "status/ended_line.h"
 
 #include <stdlib.h>
@@ -110,15 +111,12 @@ void question_free(struct question *question)
 
 static void add_gap_of_lost(struct question *question, int64_t until, struct text *out)
 {
-    struct text line = TEXT_INIT;
     if (question->n_lost > 0) {
         int64_t asked = later(begin_of(question->at.date), question->filter.since);
         int64_t from = later(asked, question->last_ended);
         uint64_t n = question->n_lost > MAX_LOST ? 0 : question->n_lost;
-        gap_row(&line, from, until, "damaged", n);
-        text_add(out, line.bytes);
+        gap_write(out, from, until, "damaged", n);
         text_add(out, "\n");
-        text_deinit(&line);
     }
     question->n_lost = 0;
 }
@@ -360,12 +358,8 @@ static void add_head(struct question *question, struct days *days, struct text *
 
 static void add_cut(const struct question *question, struct text *out)
 {
-    struct text line = TEXT_INIT;
-    int64_t now = (int64_t)milliseconds(clock_wall_now());
-    gap_row(&line, question->cut_at, now, "down", 0);
-    text_add(out, line.bytes);
+    gap_write(out, question->cut_at, (int64_t)milliseconds(clock_wall_now()), "down", 0);
     text_add(out, "\n");
-    text_deinit(&line);
 }
 
 bool question_go_on(struct question *question, struct days *days, const struct sight *sight,

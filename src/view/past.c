@@ -137,13 +137,11 @@ static bool is_of_host(const struct past_choice *choice, const char *host)
 /* What berthd cannot choose. */
 static bool is_chosen(const struct past_choice *choice, const struct past_lease *lease)
 {
-    bool is_good = strcmp(lease->how, "released") == 0 && !lease->by.uid.is_given &&
-        lease->exit.is_given && lease->exit.number == 0;
     return (!choice->until.is_given || past_asked(lease) < choice->until.number) &&
-        (!choice->failed || !is_good) && is_of_host(choice, lease->host);
+        (!choice->failed || past_has_failed(lease)) && is_of_host(choice, lease->host);
 }
 
-bool past_add(struct past *past, const char *line)
+static bool add_lease(struct past *past, const char *line)
 {
     past->leases = memory_grow(past->leases, past->n, sizeof *past->leases);
     struct past_lease *lease = &past->leases[past->n];
@@ -234,27 +232,42 @@ static const struct {
     const char *word;
     bool (*add)(struct past *past, const char *line);
 } line_kinds[] = {
-    {"ended", past_add}, {"did", add_action}, {"gap", add_gap}, {"figures", add_figures}};
+    {"ended", add_lease}, {"did", add_action}, {"gap", add_gap}, {"figures", add_figures}};
+
+static bool is_of_kind(const char *line, const char *word)
+{
+    size_t n = strcspn(line, " ");
+    return strlen(word) == n && strncmp(line, word, n) == 0;
+}
+
+bool past_add(struct past *past, const char *line)
+{
+    bool is_good = line[0] != '\0' && line[0] != ' ';
+    for (size_t i = 0; i < sizeof line_kinds / sizeof line_kinds[0]; i++) {
+        if (is_of_kind(line, line_kinds[i].word)) {
+            is_good = line_kinds[i].add(past, line);
+        }
+    }
+    return is_good;
+}
 
 enum answer_result past_take(void *object, char *line)
 {
     struct past *past = object;
-    size_t n = strcspn(line, " ");
-    bool is_good = n > 0;
-    if (!past->begun) {
-        is_good = take_ok(past, line);
-    } else if (n == strlen("end") && strncmp(line, "end", n) == 0) {
+    if (past->begun && is_of_kind(line, "end")) {
         return ANSWER_END;
     }
-    for (size_t i = 0; is_good && i < sizeof line_kinds / sizeof line_kinds[0]; i++) {
-        if (strlen(line_kinds[i].word) == n && strncmp(line, line_kinds[i].word, n) == 0) {
-            is_good = line_kinds[i].add(past, line);
-        }
-    }
+    bool is_good = past->begun ? past_add(past, line) : take_ok(past, line);
     return is_good ? ANSWER_MORE : ANSWER_MALFORMED;
 }
 
 /* ---- leases ---- */
+
+bool past_has_failed(const struct past_lease *lease)
+{
+    return strcmp(lease->how, "released") != 0 || lease->by.uid.is_given ||
+        !lease->exit.is_given || lease->exit.number != 0;
+}
 
 uint64_t past_granted(const struct past_lease *lease)
 {

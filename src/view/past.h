@@ -108,7 +108,8 @@ void past_deinit(struct past *past);
 
 answer_taker past_take; /* of a struct past, {0} or .only at first */
 
-/* Takes an `ended` line at the end of the past. False: malformed, and nothing is added. */
+/* Takes a line behind the first one at the end of the past; it skips those of unknown kinds. False:
+ * malformed, and nothing is added. */
 bool past_add(struct past *past, const char *line);
 void past_lease_deinit(struct past_lease *lease);
 
@@ -132,6 +133,8 @@ void past_cut(struct past *past, uint64_t limit);
 /* When the oldest lease or action was; UINT64_MAX: there is none. */
 uint64_t past_begin(const struct past *past);
 
+/* Whether it was not given back with exit 0 by who had it. */
+bool past_has_failed(const struct past_lease *lease);
 /* When it was asked for, and (of one that was) granted. */
 uint64_t past_asked(const struct past_lease *lease);
 uint64_t past_granted(const struct past_lease *lease);
