@@ -55,7 +55,8 @@ uint64_t history_ring_end(const struct history_ring *ring);
 /* The file, for who may only read it (history_reader.h); the ring keeps it open. -1: there is none,
  * or somebody has cut it. */
 int history_ring_reader_fd(const struct history_ring *ring);
-/* How many entries before the oldest are gone: they have made room for newer ones, or were damaged. */
+/* How many entries before the oldest are gone: they have made room for newer ones, or were
+ * damaged. */
 uint64_t history_ring_overwritten(const struct history_ring *ring);
 /* When it was made (CLOCK_BOOTTIME), if nothing that was added since then has gone; else 0. */
 nanoseconds history_ring_whole_since(const struct history_ring *ring);
