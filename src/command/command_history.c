@@ -2,7 +2,6 @@
 #include "admission/server.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "base/words.h"
 #include "command/fleet_past.h"
 #include "command/remote.h"
 #include "conn/command_call.h"
@@ -98,41 +97,29 @@ static const struct long_answer_kind history_kind = {
 
 /* ---- the request ---- */
 
-/* That long before now. False: it is no good value. */
-static bool take_ago(const struct call *call, const char *value, nanoseconds *thenp)
-{
-    uint64_t milliseconds = 0;
-    bool is_good = !value || number_parse(value, NEVER / 1000000, &milliseconds);
-    nanoseconds span = (nanoseconds)milliseconds * 1000000;
-    *thenp = value && span < call->now ? call->now - span : 0;
-    return is_good;
-}
-
 /* False, after an answer, if a key has no good value. */
 static bool take_keys(struct call *call, struct ended_filter *filter, uint64_t *limitp)
 {
-    const char *const *keys = call->request->keys;
-    const char *user = keys[KEY_INDEX_user], *limit = keys[KEY_INDEX_limit];
-    const char *lease = keys[KEY_INDEX_lease];
-    uint64_t uid = 0;
-    filter->has_until = keys[KEY_INDEX_until];
-    filter->has_user = user;
-    filter->has_lease = lease;
-    filter->has_did = true;
-    const char *wrong = !take_ago(call, keys[KEY_INDEX_since], &filter->since) ? "since"
-        : !take_ago(call, keys[KEY_INDEX_until], &filter->until)               ? "until"
-        : user && !number_parse(user, UINT32_MAX, &uid)                        ? "user"
-        : limit && !number_parse(limit, UINT32_MAX, limitp)                    ? "limit"
-        : lease && !remote_is_elsewhere(call->server, lease) &&
-                !remote_parse_own(call->server, lease, &filter->lease)
-            ? "lease"
-                                                                               : NULL;
+    const char *lease = call->request->keys[KEY_INDEX_lease];
+    struct past_filter keys;
+    const char *wrong = past_take_keys(call, &keys);
+    *filter = (struct ended_filter){
+        .since = keys.since,
+        .until = keys.until,
+        .has_user = keys.has_user,
+        .has_lease = lease,
+        .has_did = true,
+        .user = keys.user,
+    };
+    *limitp = keys.limit;
+    if (!wrong && lease && !remote_is_elsewhere(call->server, lease) &&
+        !remote_parse_own(call->server, lease, &filter->lease)) {
+        wrong = "lease";
+    }
     if (wrong) {
         call_refuse(call, CODE_BAD_VALUE, wrong);
-        return false;
     }
-    filter->user = (uint32_t)uid;
-    return true;
+    return !wrong;
 }
 
 /* A lease of another host: nothing has ended, or that host's history has it. */

@@ -44,31 +44,35 @@ static bool take_lease(
     return !word || filter->key[0];
 }
 
+const char *past_take_keys(const struct call *call, struct past_filter *filter)
+{
+    const char *const *keys = call->request->keys;
+    const char *user = keys[KEY_INDEX_user], *limit = keys[KEY_INDEX_limit];
+    uint64_t uid = 0;
+    *filter = (struct past_filter){.has_user = user != NULL};
+    const char *wrong =
+        !take_instant(call, keys[KEY_INDEX_since], LONG_AGO, &filter->since) ? "since"
+        : !take_instant(call, keys[KEY_INDEX_until], NEVER, &filter->until)  ? "until"
+        : user && !number_parse(user, UINT32_MAX, &uid)                      ? "user"
+        : limit && !number_parse(limit, UINT32_MAX, &filter->limit)          ? "limit"
+                                                                             : NULL;
+    filter->user = (uint32_t)uid;
+    return wrong;
+}
+
 /* Which key has no good value; NULL: none. */
 static const char *take_filter(
     const struct call *call, uint8_t database, struct past_filter *filter)
 {
     const char *const *keys = call->request->keys;
-    const char *user = keys[KEY_INDEX_user], *limit = keys[KEY_INDEX_limit];
-    const char *after = keys[KEY_INDEX_after];
-    uint64_t uid = 0;
-    *filter = (struct past_filter){.has_user = user != NULL};
-    if (!take_instant(call, keys[KEY_INDEX_since], LONG_AGO, &filter->since)) {
-        return "since";
-    } else if (!take_instant(call, keys[KEY_INDEX_until], NEVER, &filter->until)) {
-        return "until";
-    } else if (user && !number_parse(user, UINT32_MAX, &uid)) {
-        return "user";
-    } else if (!take_lease(call, database, keys[KEY_INDEX_lease], filter)) {
+    const char *after = keys[KEY_INDEX_after], *wrong = past_take_keys(call, filter);
+    if (!wrong && !take_lease(call, database, keys[KEY_INDEX_lease], filter)) {
         return "lease";
-    } else if (limit && !number_parse(limit, INT32_MAX, &filter->limit)) {
-        return "limit";
-    } else if (after && !is_stream_id(after)) {
+    } else if (!wrong && after && !is_stream_id(after)) {
         return "after";
     }
-    filter->user = (uint32_t)uid;
-    snprintf(filter->after, sizeof filter->after, "%s", after ? after : "");
-    return NULL;
+    snprintf(filter->after, sizeof filter->after, "%s", !wrong && after ? after : "");
+    return wrong;
 }
 
 void past_history(struct call *call)

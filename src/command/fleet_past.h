@@ -27,5 +27,9 @@ struct past_filter {
 /* Answers later; takes the filter's names over. */
 void past_begin(struct call *call, uint8_t database, const struct past_filter *filter);
 
+/* Which key of `history` has no good value, of those that hosts and databases take; NULL: none.
+ * Fills in the filter but for its names, its lease and .after. */
+const char *past_take_keys(const struct call *call, struct past_filter *filter);
+
 /* `history database=D` (command_past.c). */
 void past_history(struct call *call);

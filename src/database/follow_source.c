@@ -187,12 +187,12 @@ static bool take_apart(
     taken->lease = NULL;
     budget->n_read_left--;
     if (entry->kind == HISTORY_DID) {
-        return (!filter->has_until || entry->ended_at < filter->until) &&
+        return entry->ended_at < filter->until &&
             did_read(&taken->did, entry) && is_did_asked(filter, &taken->did);
     }
     struct saved_lease *lease = record_read(entry->record, entry->record_length);
     bool is_asked = lease && is_asked_by_name(filter, lease) &&
-        (!filter->has_until || lease->asked_at < filter->until);
+        lease->asked_at < filter->until;
     if (!is_asked) {
         record_free(lease);
     }
@@ -203,7 +203,7 @@ static bool take_apart(
 bool ended_pass(const struct server *server, const struct ended_filter *filter,
     uint64_t *positionp, uint64_t end, struct ended_budget *budget)
 {
-    bool is_asked = false, needs_record = filter->has_until || filter->asked.n > 0;
+    bool is_asked = false, needs_record = filter->until != NEVER || filter->asked.n > 0;
     struct taken_entry taken;
     while (!is_asked && next_entry(server, filter, positionp, end, budget, &taken.entry)) {
         taken.lease = NULL;
@@ -251,7 +251,7 @@ bool ended_lines_write(const struct server *server, const struct ended_filter *f
 static bool add_ended(void *context, uint64_t *positionp, uint64_t end, bool *missedp,
     const struct answer_moment *moment, struct text *out, size_t enough)
 {
-    static const struct ended_filter all;
+    static const struct ended_filter all = {.until = NEVER};
     const struct server *server = context;
     *missedp |= !history_ring_has(&server->history->ring, *positionp);
     return ended_lines_write(server, &all, positionp, end, moment, out, enough);

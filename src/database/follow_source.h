@@ -6,12 +6,12 @@
 
 struct server;
 
-/* Which leases that are over a request asks for; {0}: all. */
+/* Which leases that are over a request asks for. */
 struct ended_filter {
     struct asked_names asked;
     nanoseconds since; /* only what ended after that */
-    nanoseconds until; /* only what was asked for before that */
-    bool has_until, has_user, has_lease;
+    nanoseconds until; /* only what was asked for before that; NEVER: all */
+    bool has_user, has_lease;
     bool has_did; /* it asks for what operators did, too */
     uint32_t user;
     uint64_t lease;

@@ -338,31 +338,18 @@ static void forget_ends(struct history *history)
 
 /* ---- to be shown ---- */
 
-static bool next_of_kinds(const struct history *history, unsigned kinds, uint64_t *positionp,
-    unsigned *n_leftp, struct history_entry *entry)
+bool history_next(const struct history *history, uint64_t *positionp, unsigned *n_leftp,
+    struct history_entry *entry)
 {
     const void *bytes;
     size_t n;
     while (*n_leftp > 0 && history_ring_next(&history->ring, positionp, &bytes, &n)) {
         --*n_leftp;
-        if (history_entry_read(entry, bytes, n) && (kinds >> entry->kind & 1)) {
+        if (history_entry_read(entry, bytes, n) && entry->kind != HISTORY_TAKEN) {
             return true;
         }
     }
     return false;
-}
-
-bool history_next_ended(const struct history *history, uint64_t *positionp, unsigned *n_leftp,
-    struct history_entry *entry)
-{
-    return next_of_kinds(history, 1 << HISTORY_ENDED, positionp, n_leftp, entry);
-}
-
-bool history_next(const struct history *history, uint64_t *positionp, unsigned *n_leftp,
-    struct history_entry *entry)
-{
-    return next_of_kinds(
-        history, 1 << HISTORY_ENDED | 1 << HISTORY_DID, positionp, n_leftp, entry);
 }
 
 /* ---- life ---- */

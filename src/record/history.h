@@ -82,11 +82,8 @@ void history_add_did(struct history *history, const struct did *did, nanoseconds
  * history_ended(). NULL: that is not kept. The caller frees it. */
 char *history_ending(const struct history *history, const struct lease *lease);
 
-/* The next lease that is over, from *positionp on (history_ring_next()), among so many entries at
- * most, which are counted down: others say who takes a lease away. False: there is none among them;
- * unless *n_leftp is 0, that is the end. */
-bool history_next_ended(const struct history *history, uint64_t *positionp, unsigned *n_leftp,
-    struct history_entry *entry);
-/* The same with what operators did (did_read()). */
+/* The next lease that is over, or what an operator did (did_read()), from *positionp on
+ * (history_ring_next()), among so many entries at most, which are counted down: others say who
+ * takes a lease away. False: there is none among them; unless *n_leftp is 0, that is the end. */
 bool history_next(const struct history *history, uint64_t *positionp, unsigned *n_leftp,
     struct history_entry *entry);

@@ -156,9 +156,9 @@ static void write_new(struct history_log *log)
     struct history_entry entry;
     unsigned n_left = MAX_LOOKED_AT, n_lines = 0;
     while (n_lines < MAX_LINES &&
-        history_next_ended(log->history, &log->position, &n_left, &entry)) {
-        log->n_written += write_entry(&entry);
-        n_lines++;
+        history_next(log->history, &log->position, &n_left, &entry)) {
+        log->n_written += entry.kind == HISTORY_ENDED && write_entry(&entry);
+        n_lines += entry.kind == HISTORY_ENDED;
     }
     if (n_lines == MAX_LINES || n_left == 0) {
         uv_timer_start(&log->timer, history_log_on_timer, GO_ON_AFTER_MS, 0);

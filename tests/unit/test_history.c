@@ -47,8 +47,8 @@ static unsigned kept(uint64_t *positionp, unsigned *n_leftp)
 {
     struct history_entry entry;
     unsigned n = 0;
-    while (history_next_ended(&history, positionp, n_leftp, &entry)) {
-        n++;
+    while (history_next(&history, positionp, n_leftp, &entry)) {
+        n += entry.kind == HISTORY_ENDED;
     }
     return n;
 }
