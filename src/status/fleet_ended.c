@@ -180,30 +180,16 @@ static bool fleet_ended_take_claim(struct fleet_ended *ended, char *text, size_t
     struct saved_claim *claim = &ended->lease.claims[ended->lease.n_claims++];
     *claim = (struct saved_claim){.name = name, .count = (uint32_t)n};
     claim->is_pool = units_count(text, false) != n;
-    if (ended->lease.is_held && *n_unitsp + n <= MAX_UNITS &&
-        units_parse(text, claim->is_pool, (uint32_t)n, ended->units + *n_unitsp)) {
-        claim->units = ended->units + *n_unitsp;
-        *n_unitsp += n;
+    *n_unitsp += n;
+    struct saved_unit *units = ended->lease.is_held && *n_unitsp <= MAX_UNITS
+        ? memory_new((size_t)n * sizeof *units)
+        : NULL;
+    if (units && units_parse(text, claim->is_pool, (uint32_t)n, units)) {
+        claim->units = units;
+    } else {
+        free(units);
     }
     return true;
-}
-
-/* As many as its text may name. */
-static struct saved_unit *room_for_units(const char *claims)
-{
-    uint64_t n = 0;
-    for (const char *at = claims; at; at = strchr(at, '|')) {
-        uint64_t count = 0;
-        char word[NAME_BYTES + 1];
-        at += *at == '|';
-        const char *rest = fleet_take_word(at, ' ', word, sizeof word);
-        if (rest && fleet_take_word(rest, ' ', word, sizeof word)) {
-            number_parse(word, MAX_UNITS, &count);
-        }
-        n += count;
-    }
-    n = n < MAX_UNITS ? n : MAX_UNITS;
-    return memory_new(((size_t)n + 1) * sizeof(struct saved_unit));
 }
 
 static bool take_claims(struct fleet_ended *ended, const char *claims)
@@ -211,7 +197,6 @@ static bool take_claims(struct fleet_ended *ended, const char *claims)
     size_t n_units = 0;
     bool is_good = true;
     ended->claims = memory_string(claims);
-    ended->units = room_for_units(claims);
     char *rest = ended->claims;
     for (char *claim; is_good && (claim = strsep(&rest, "|"));) {
         is_good = fleet_ended_take_claim(ended, claim, &n_units);
@@ -300,6 +285,8 @@ bool fleet_ended_read(struct fleet_ended *ended, const struct fleet_row *row,
 
 void fleet_ended_deinit(struct fleet_ended *ended)
 {
+    for (size_t i = 0; i < ended->lease.n_claims; i++) {
+        free((void *)(uintptr_t)ended->lease.claims[i].units);
+    }
     free(ended->claims);
-    free(ended->units);
 }

@@ -45,8 +45,7 @@ struct fleet_ended {
     const char *from; /* what an operator did: it begins with the session where; else "" */
     char host[REASON_BYTES + 1], word[REASON_BYTES + 1], was[REASON_BYTES + 1];
     char how[32], why[REASON_BYTES + 1], texts[N_ATTRIBUTES][REASON_BYTES + 1];
-    char *claims; /* owned */
-    struct saved_unit *units; /* owned */
+    char *claims; /* owned, as the units of the lease's claims */
 };
 
 /* False: the row is none, or makes no sense; there is nothing to deinit. */
