@@ -23,20 +23,20 @@ static const char *reason_of(const struct call *call)
     return call->request->keys[KEY_INDEX_reason];
 }
 
-static void log_taken(struct call *call, const struct lease *lease, const char *event)
+static void log_taken(struct call *call, struct lease *lease, const char *event)
 {
     lease_log_taken(&call->server->databases, lease, call_operator(call), call->request->command,
         event, reason_of(call));
 }
 
-static void note_taken(struct call *call, const struct lease *lease, const char *event)
+static void note_taken(struct call *call, struct lease *lease, const char *event)
 {
     const struct actor by = call_operator(call).by;
     log_taken(call, lease, event);
     if (call->conn->client.uid != lease->uid || call_administers(call, lease)) {
         call_record_did(call, lease, NULL); /* else it is no operator's: anybody could fill it */
     }
-    history_note_revoker(call->server->history, lease->id, &by, reason_of(call));
+    lease_note_taker(lease, &by, reason_of(call));
 }
 
 /* ---- release, cancel ---- */

@@ -132,7 +132,9 @@ bool core_would_stop(const struct lease *lease, enum outcome why);
  * whatever their priority, or as if it had just asked. */
 void core_move(struct core *core, struct lease *lease, bool is_first, nanoseconds now,
     struct effects *effects);
-/* The words for the stop of a lease that is being revoked; or NULL. */
+/* Somebody takes the lease away, now or soon; `reason` has their words, or is NULL. */
+void lease_note_taker(struct lease *lease, const struct actor *by, const char *reason);
+/* The words of who takes the lease away, or has; or NULL. */
 const char *lease_stop_reason(const struct lease *lease);
 
 /* The client of a waiting lease is about to be stopped (`is_away`), or goes on: meanwhile the lease

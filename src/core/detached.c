@@ -50,10 +50,10 @@ void core_process_exited(
     /* A client that is stopping its job knows better when the rest of the process group is gone,
      * until its time is over. */
     if (!client || lease->is_killed) {
-        char *reason = client ? memory_string(lease_stop_reason(lease)) : NULL;
         end_unreleased(core, lease, now, effects);
         if (client) {
-            effects_append_saying(effects, EFFECT_LOST, lease, client, why, reason);
+            effects_append_saying(effects, EFFECT_LOST, lease, client, why,
+                memory_string(lease_stop_reason(lease)));
         }
         core_settle(core, now, effects);
     }

@@ -1,5 +1,5 @@
-/* ended.h - how a lease or a wait ended, or who takes a lease away, besides what is remembered of
- * the lease itself (saved_lease.h); and what operators do. Whoever fills it in owns the strings. */
+/* ended.h - how a lease or a wait ended, besides what is remembered of the lease itself
+ * (saved_lease.h); and what operators do. Whoever fills it in owns the strings. */
 #pragma once
 
 #include "base/actor.h"
@@ -7,9 +7,7 @@
 
 enum history_kind {
     HISTORY_ENDED,
-    HISTORY_TAKEN, /* its end follows; only .lease, .by and .why are set; without .by and
-                      .why: nobody takes it away any more */
-    HISTORY_DID, /* history_entry.h: as a struct did; .ended_at is when */
+    HISTORY_DID = 2, /* (1 was another kind) history_entry.h: as a struct did; .ended_at is when */
 };
 
 /* What an operator has done. What is not known, or not there, is NULL. */

@@ -87,11 +87,20 @@ struct lease *lease_new(const struct acquire_request *ask, uint32_t uid, nanosec
     return lease;
 }
 
+void taken_free(struct taken *taken)
+{
+    if (taken) {
+        free(taken->reason);
+    }
+    free(taken);
+}
+
 void lease_free(struct lease *lease)
 {
     if (lease->state == LEASE_ENDED) {
         free(lease->ending);
     }
+    taken_free(lease->taken);
     free(lease->kept);
     free(lease);
 }

@@ -1,6 +1,7 @@
 /* lease.h - one lease, from the request to its end, and the client who asks. */
 #pragma once
 
+#include "base/actor.h"
 #include "base/nested.h"
 #include "base/sorted_set.h"
 #include "base/table.h"
@@ -132,7 +133,12 @@ struct lease_timer {
     nanoseconds hold_until; /* max-hold; NEVER if there is none */
     nanoseconds good_until; /* stopped since its database has no good word for it: it was good until
                                then, for all hosts; NEVER */
-    char *reason; /* an operator's words, if the lease is being revoked; owned; or NULL */
+};
+
+/* Who takes a lease away. */
+struct taken {
+    struct actor by;
+    char *reason; /* their words; owned; or NULL */
 };
 
 /* A lease's place in the tenure of its database. */
@@ -167,6 +173,7 @@ struct lease {
     struct lease *next_changed; /* effects.changed */
     struct lease_timer *lease_timer; /* or NULL */
     LIST_HEAD(, claim) shares; /* of other leases, of its claims */
+    struct taken *taken; /* somebody takes it away, or has; owned; or NULL */
     nanoseconds asked_at, granted_at;
     struct lease_attributes attributes; /* as they are in force; owned */
     nanoseconds ttl; /* BOUND_TIME, or a program's; else 0 */
@@ -255,6 +262,7 @@ struct client *lease_real_client(const struct lease *lease);
  * effects_clear() frees it. */
 struct lease *lease_new(const struct acquire_request *ask, uint32_t uid, nanoseconds now);
 /* It has ended, or has never been linked. */
+void taken_free(struct taken *taken); /* accepts NULL */
 void lease_free(struct lease *lease);
 /* waiting -> held -> ended, or waiting -> ended; anything else aborts. */
 void lease_set_state(struct lease *lease, enum lease_state state);

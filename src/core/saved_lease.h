@@ -35,7 +35,8 @@ struct saved_lease {
     nanoseconds hold_until; /* held: as max-hold was at the grant; NEVER if there was none */
     nanoseconds ttl; /* BOUND_TIME */
     enum outcome stopping; /* OUTCOME_OK, or why (fleet scope: also LOST, DEADLINE) */
-    const char *stop_reason; /* with .stopping: an operator's words; or NULL */
+    struct actor by; /* with .stopping: who takes it away */
+    const char *stop_reason; /* with .stopping: their words; or NULL */
     uint64_t ticket; /* as of a lease */
     uint8_t database; /* 0: host scope */
     bool wants_now; /* fleet scope, waiting: it does not want to wait, and had no answer yet */

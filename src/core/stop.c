@@ -14,17 +14,41 @@
 
 #define KILL_AGAIN NANOSECONDS_PER_SECOND
 
-static void stop_shares(struct core *core, struct lease *lease, enum outcome why, bool at_once,
-    const char *reason, nanoseconds now, struct effects *effects);
+/* ---- who, and why ---- */
 
-/* `reason` NULL: that of an earlier revoke, if there was one. */
+void lease_note_taker(struct lease *lease, const struct actor *by, const char *reason)
+{
+    struct taken *before = lease->taken;
+    lease->taken = memory_new(sizeof *lease->taken);
+    *lease->taken = (struct taken){.by = *by, .reason = memory_string(reason)};
+    taken_free(before);
+}
+
+const char *lease_stop_reason(const struct lease *lease)
+{
+    return lease->taken ? lease->taken->reason : NULL;
+}
+
+static void note_reason(struct lease *lease, const char *reason)
+{
+    const struct actor nobody = {.is_known = false};
+    if (reason) {
+        lease_note_taker(lease, lease->taken ? &lease->taken->by : &nobody, reason);
+    }
+}
+
+/* ---- stops ---- */
+
+static void stop_shares(struct core *core, const struct lease *lease, enum outcome why,
+    bool at_once, nanoseconds now, struct effects *effects);
+
 static void lose(struct core *core, struct lease *lease, enum effect_kind kind, enum outcome why,
-    const char *reason, nanoseconds now, struct effects *effects)
+    nanoseconds now, struct effects *effects)
 {
     struct client *client = lease_real_client(lease);
-    char *said = memory_string(reason ? reason : lease_stop_reason(lease));
     lease_over(core, lease, why, now, effects);
-    effects_append_saying(effects, kind, lease, client, why, said);
+    effects_append_saying(
+        effects, kind, lease, client, why, memory_string(lease_stop_reason(lease)));
 }
 
 static void ask_signal(struct lease *lease, int signal, struct effects *effects)
@@ -70,18 +94,18 @@ static void stop_set(struct core *core, struct lease *lease, enum outcome why, n
     lease_timer_set(core, lease, at);
 }
 
-static void stop_begin(struct core *core, struct lease *lease, enum outcome why,
-    const char *reason, nanoseconds now, struct effects *effects)
+static void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
+    struct effects *effects)
 {
     struct client *client = lease_real_client(lease);
     if (lease->stopping == OUTCOME_WITHDRAWN) {
         stop_harder(lease, why, effects);
-        stop_shares(core, lease, why, false, reason, now, effects);
+        stop_shares(core, lease, why, false, now, effects);
         return;
     }
     if (lease_is_notify_only(lease) || lease->is_undelivered) {
         enum effect_kind kind = why == OUTCOME_EXPIRED ? EFFECT_STOP : EFFECT_LOST;
-        lose(core, lease, kind, why, reason, now, effects);
+        lose(core, lease, kind, why, now, effects);
         return;
     }
     nanoseconds patience = lease->attributes.kill_after;
@@ -89,11 +113,12 @@ static void stop_begin(struct core *core, struct lease *lease, enum outcome why,
     patience = lease_is_programs(lease) ? lease_stop_budget(lease) : patience;
     stop_set(core, lease, why, instant_after(now, patience), effects);
     if (client) {
-        effects_append_saying(effects, EFFECT_STOP, lease, client, why, memory_string(reason));
+        effects_append_saying(effects, EFFECT_STOP, lease, client, why,
+            memory_string(lease_stop_reason(lease)));
     } else {
         stop_on_client_gone(lease, effects);
     }
-    stop_shares(core, lease, why, false, reason, now, effects);
+    stop_shares(core, lease, why, false, now, effects);
 }
 
 /* If the job is being stopped, the next signal comes early enough for it to be gone by then; and so
@@ -125,20 +150,21 @@ static enum outcome why_for_shares(enum outcome why)
     return is_by_user ? OUTCOME_WITHDRAWN : why;
 }
 
-static void stop_share(struct core *core, struct lease *lease, enum outcome why, bool at_once,
-    const char *reason, nanoseconds now, struct effects *effects)
+static void stop_share(struct core *core, struct lease *lease, const struct lease *above,
+    enum outcome why, bool at_once, nanoseconds now, struct effects *effects)
 {
+    note_reason(lease, lease_stop_reason(above));
     if (lease->state == LEASE_WAITING) {
-        lose(core, lease, EFFECT_DENIED, OUTCOME_ANCESTOR, reason, now, effects);
+        lose(core, lease, EFFECT_DENIED, OUTCOME_ANCESTOR, now, effects);
     } else if (lease->state == LEASE_HELD && at_once) {
-        lose(core, lease, EFFECT_LOST, why, reason, now, effects);
+        lose(core, lease, EFFECT_LOST, why, now, effects);
     } else if (lease->state == LEASE_HELD && stop_may_begin(lease, why)) {
-        stop_begin(core, lease, why, reason, now, effects);
+        stop_begin(core, lease, why, now, effects);
     }
 }
 
-static void stop_shares(struct core *core, struct lease *lease, enum outcome why, bool at_once,
-    const char *reason, nanoseconds now, struct effects *effects)
+static void stop_shares(struct core *core, const struct lease *lease, enum outcome why,
+    bool at_once, nanoseconds now, struct effects *effects)
 {
     const struct claim *share;
     struct lease **leases = NULL; /* one may end another */
@@ -148,7 +174,7 @@ static void stop_shares(struct core *core, struct lease *lease, enum outcome why
         leases[n++] = share->lease;
     }
     for (size_t i = 0; i < n; i++) {
-        stop_share(core, leases[i], why_for_shares(why), at_once, reason, now, effects);
+        stop_share(core, leases[i], lease, why_for_shares(why), at_once, now, effects);
     }
     free(leases);
 }
@@ -195,7 +221,7 @@ static bool shares_hold_up(struct core *core, struct lease *lease, enum outcome 
     bool was_ending = lease->is_ending;
     lease->is_ending = false; /* the last of them does not end it */
     if (why != OUTCOME_OK) {
-        stop_shares(core, lease, why, at_once, NULL, now, effects);
+        stop_shares(core, lease, why, at_once, now, effects);
     }
     if (at_once || LIST_EMPTY(&lease->shares)) {
         forget_shares(lease);
@@ -222,7 +248,7 @@ void lease_over(struct core *core, struct lease *lease, enum outcome why, nanose
 void stop_restored_share(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
-    stop_begin(core, lease, OUTCOME_WITHDRAWN, NULL, now, effects);
+    stop_begin(core, lease, OUTCOME_WITHDRAWN, now, effects);
 }
 
 /* ---- after a restart, and by a deadline ---- */
@@ -240,14 +266,14 @@ void stop_resume(struct core *core, struct lease *lease, const struct saved_leas
     stop_set(core, lease, saved->stopping, at, effects);
     lease_timer_note_good_until(lease, good_until != 0 ? good_until : NEVER);
     lease->lease_timer->hold_until = saved->hold_until;
-    lease->lease_timer->reason = memory_string(saved->stop_reason);
+    lease_note_taker(lease, &saved->by, saved->stop_reason);
 }
 
 void stop_begin_by(struct core *core, struct lease *lease, enum outcome why, nanoseconds gone_by,
     nanoseconds now, struct effects *effects)
 {
     lease_timer_note_good_until(lease, gone_by);
-    stop_begin(core, lease, why, NULL, now, effects);
+    stop_begin(core, lease, why, now, effects);
     hurry(core, lease, gone_by, now);
 }
 
@@ -257,7 +283,7 @@ static void stop_goes_on(
     bool can_kill = lease->binding == BOUND_PROCESS && !lease->process_is_gone &&
         !lease_is_programs(lease) && lease->attributes.on_lost == ON_LOST_KILL;
     if (!can_kill) {
-        lose(core, lease, EFFECT_LOST, (enum outcome)lease->stopping, NULL, now, effects);
+        lose(core, lease, EFFECT_LOST, (enum outcome)lease->stopping, now, effects);
         return;
     }
     /* Held until the job is dead. SIGKILL is repeated: the kernel may not be able to end the job
@@ -281,7 +307,7 @@ void lease_timer_is_due(struct core *core, nanoseconds now, struct effects *effe
     } else {
         bool held_too_long = (nanoseconds)lease_timer->timer.major >= lease_timer->hold_until;
         enum outcome why = held_too_long ? OUTCOME_MAX_HOLD : OUTCOME_EXPIRED;
-        stop_begin(core, lease, why, NULL, now, effects);
+        stop_begin(core, lease, why, now, effects);
     }
 }
 
@@ -320,16 +346,15 @@ bool core_would_stop(const struct lease *lease, enum outcome why)
 void core_revoke(struct core *core, struct lease *lease, enum outcome why, const char *reason,
     nanoseconds now, struct effects *effects)
 {
+    if (why == OUTCOME_DROPPED || core_would_stop(lease, why)) {
+        note_reason(lease, reason);
+    }
     if (lease->state == LEASE_WAITING) {
-        lose(core, lease, EFFECT_DENIED, OUTCOME_CANCELLED, reason, now, effects);
+        lose(core, lease, EFFECT_DENIED, OUTCOME_CANCELLED, now, effects);
     } else if (why == OUTCOME_DROPPED) {
-        lose(core, lease, EFFECT_LOST, why, reason, now, effects);
+        lose(core, lease, EFFECT_LOST, why, now, effects);
     } else if (stop_may_begin(lease, why)) {
-        stop_begin(core, lease, why, reason, now, effects);
-        if (reason && lease->state == LEASE_HELD && lease->lease_timer) {
-            free(lease->lease_timer->reason);
-            lease->lease_timer->reason = memory_string(reason);
-        }
+        stop_begin(core, lease, why, now, effects);
     }
     core_settle(core, now, effects);
 }

@@ -11,15 +11,9 @@ void lease_timer_end(struct core *core, struct lease *lease)
 {
     if (lease->lease_timer) {
         sorted_set_discard(&core->lease_timers, &lease->lease_timer->timer);
-        free(lease->lease_timer->reason);
     }
     free(lease->lease_timer);
     lease->lease_timer = NULL;
-}
-
-const char *lease_stop_reason(const struct lease *lease)
-{
-    return lease->lease_timer ? lease->lease_timer->reason : NULL;
 }
 
 static struct lease_timer *lease_timer_get(struct lease *lease)

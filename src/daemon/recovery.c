@@ -332,7 +332,6 @@ static bool restore_all(struct serving *serving, const char *socket_path)
         apply_effects(&server->turn);
         forget_tenures(server, &findings);
         limit_leases(server, now);
-        history_ready(server->history, server->core);
     }
     server->ledger.owes_grace = closed && !journal_can_be_made(&server->ledger.journal);
     findings_deinit(&findings);

@@ -6,7 +6,6 @@
 #include "core/fleet.h"
 #include "database/fleet_sessions.h"
 #include "journal/proof.h"
-#include "record/history.h"
 #include "record/lease_log.h"
 #include "record/log_subject.h"
 #include "status/answer_lines.h"
@@ -80,15 +79,15 @@ void client_events_over(struct server *server, const struct effect *effect)
     }
     char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
     enum code code = outcome_code(effect->why);
-    uint32_t uid;
-    bool is_with_another = lease->n_claims == 0 && effect->kind == EFFECT_STOP &&
-        !history_revoker(server->history, lease->id, &uid);
-    if (is_with_another) {
+    const struct taken *taken = lease->taken;
+    bool is_known = taken && taken->by.is_known;
+    if (lease->n_claims == 0 && effect->kind == EFFECT_STOP && !is_known) {
         why_with_another(why, sizeof why, lease, effect->why);
     } else if (effect->why == OUTCOME_MAX_HOLD) {
         why_of_max_hold(why, sizeof why, &server->databases, effect->lease);
-    } else if (code == CODE_REVOKED && history_revoker(server->history, effect->lease->id, &uid)) {
-        why_revoked(why, sizeof why, server, uid);
+    } else if (code == CODE_REVOKED && is_known) {
+        const struct actor *by = &taken->by;
+        why_revoked(why, sizeof why, server, by->has_login ? by->login : by->uid);
     } else if (is_of_fleet) {
         why_of_fleet(why, sizeof why, server->fleet, effect);
     } else if (effect->resource) {

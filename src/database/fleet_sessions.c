@@ -177,7 +177,8 @@ static void on_taken(
     lease_log_taken_remotely(&server->databases, lease, &taking->by, rows[taking->verb].command,
         rows[taking->verb].event, taking->reason);
     if (!taking->is_repeat) {
-        history_note_revoker(server->history, lease->id, &taking->by, taking->reason);
+        lease_note_taker(
+            core_find_lease(server->core, lease->id), &taking->by, taking->reason);
     }
 }
 

@@ -187,13 +187,12 @@ static bool take_entry(struct drain *drain, const struct history_copy *copy)
     if (!history_entry_read(&entry, copy->bytes, copy->n)) {
         return true; /* another version's */
     }
-    entry.ended_at = entry.kind == HISTORY_TAKEN ? clock_now() : entry.ended_at;
     if (!add_missing(drain, copy, &entry)) {
         return false;
     }
     drain->is_first = drain->has_failed = false;
     struct did did;
-    struct saved_lease *lease = entry.kind == HISTORY_ENDED /* who takes it away, its end says */
+    struct saved_lease *lease = entry.kind == HISTORY_ENDED
         ? record_read(entry.record, entry.record_length)
         : NULL;
     bool is_done = lease         ? add_row(drain, &entry, lease)

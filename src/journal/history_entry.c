@@ -83,7 +83,8 @@ bool history_entry_read(struct history_entry *entry, const void *bytes, size_t n
 {
     const struct stored *stored = bytes;
     if (n < sizeof *stored || stored->record_length > n - sizeof *stored ||
-        stored->how[WORD_SIZE - 1] != '\0' || stored->kind > HISTORY_DID ||
+        stored->how[WORD_SIZE - 1] != '\0' ||
+        (stored->kind != HISTORY_ENDED && stored->kind != HISTORY_DID) ||
         stored->status > HISTORY_SIGNALLED) {
         return false;
     }

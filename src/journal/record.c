@@ -143,6 +143,7 @@ static void write_claims(struct text *out, const struct lease *lease)
 static void fill(struct record *record, const struct lease *lease, const char *database)
 {
     static const struct process nobody;
+    const struct taken *taken = lease->taken;
     const struct lease_timer *lease_timer = lease->lease_timer;
     const struct sorted_set_node *timer = lease->waiting ? &lease->waiting->timer
         : lease_timer                                    ? &lease_timer->timer
@@ -163,6 +164,8 @@ static void fill(struct record *record, const struct lease *lease, const char *d
     record->lease.until = timer && sorted_set_contains(timer) ? (nanoseconds)timer->major : NEVER;
     record->lease.hold_until = lease_timer ? lease_timer->hold_until : NEVER;
     record->lease.stopping = (enum outcome)lease->stopping;
+    record->by = taken && taken->by.is_known ? taken->by.uid : NO_USER;
+    record->by_login = taken && taken->by.has_login ? taken->by.login : NO_USER;
     record->lease.ticket = lease->ticket;
     record->lease.wants_now = lease->wants_now;
     record->lease.is_away = lease->is_away;

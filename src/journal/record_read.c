@@ -307,6 +307,7 @@ static void forget_the_rest(struct saved_lease *lease)
     lease->hold_until = NEVER;
     lease->stopping = OUTCOME_OK;
     lease->stop_reason = NULL;
+    lease->by = (struct actor){.is_known = false};
     lease->ticket = 0;
     lease->wants_now = lease->is_away = false;
 }
@@ -333,6 +334,12 @@ static bool read_all(struct record *record)
         return false;
     }
     lease->ttl = lease->binding == BOUND_TIME ? lease->ttl : record->lapse;
+    lease->by = (struct actor){
+        .is_known = record->by != NO_USER,
+        .has_login = record->by_login != NO_USER,
+        .uid = (uint32_t)record->by,
+        .login = (uint32_t)record->by_login,
+    };
     return true;
 }
 
@@ -344,6 +351,7 @@ struct saved_lease *record_read(const char *text, size_t length)
     struct record *record = memory_new(sizeof *record + 2 * (length + 1) + 1);
     record->lease =
         (struct saved_lease){.until = NEVER, .hold_until = NEVER, .stopping = OUTCOME_OK};
+    record->by = record->by_login = NO_USER;
     lease_attributes_init(&record->lease.attributes);
     record->kept = record->text + length + 1;
     memcpy(record->text, text, length);

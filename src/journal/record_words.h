@@ -4,9 +4,12 @@
 #include "core/core.h"
 
 /* The values of a record, and while it is read its text. */
+#define NO_USER UINT64_MAX
+
 struct record {
     struct saved_lease lease; /* first: record_free() gets a pointer to it */
     const char *database; /* its name; NULL: host scope */
+    uint64_t by, by_login; /* who takes it away; NO_USER: not known */
     nanoseconds lapse; /* the ttl of a lease that is bound to a process as well; 0: none */
     char *kept; /* the rest of `text`: words not understood */
     char text[]; /* the strings point into it */

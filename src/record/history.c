@@ -8,54 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- who takes a lease away ---- */
-
-struct taker {
-    struct sorted_set_node node; /* in history->revokers, by the lease's id */
-    struct actor by;
-    char *why; /* or NULL; owned */
-};
-
-/* Of that lease, or else of the next; NULL: there is none. */
-static struct taker *first_taker(const struct history *history, uint64_t lease)
-{
-    struct sorted_set_node *node = sorted_set_from(&history->revokers, lease, 0);
-    return node ? container_of(node, struct taker, node) : NULL;
-}
-
-static struct taker *find_taker(const struct history *history, uint64_t lease)
-{
-    struct taker *taker = first_taker(history, lease);
-    return taker && taker->node.major == lease ? taker : NULL;
-}
-
-static void taker_free(struct history *history, struct taker *taker)
-{
-    if (taker) {
-        sorted_set_remove(&history->revokers, &taker->node);
-        free(taker->why);
-        free(taker);
-    }
-}
-
-static void add_taker(struct history *history, const struct history_entry *entry)
-{
-    taker_free(history, find_taker(history, entry->lease));
-    if (history->last_lease == entry->lease) {
-        history->last_lease = 0; /* it has come back since */
-    }
-    struct taker *taker = memory_new(sizeof *taker);
-    *taker = (struct taker){.by = entry->by, .why = memory_string(entry->why)};
-    sorted_set_insert(&history->revokers, &taker->node, entry->lease, 0);
-}
-
-/* The newest entry stays: nobody needs to know any more who has taken that lease away. */
-static void forget_last(struct history *history)
-{
-    taker_free(history, find_taker(history, history->last_lease));
-    history->last_lease = 0;
-}
-
 /* ---- entries ---- */
 
 static void say_if_cut(struct history *history)
@@ -77,22 +29,15 @@ static void history_add(struct history *history, const struct history_entry *ent
     }
 }
 
-/* With all that is known of it besides. */
+/* With how its job has ended, if that is known. */
 static void add_ended(struct history *history, struct history_entry *entry)
 {
-    struct taker *taker = find_taker(history, entry->lease);
     if (history->told.lease == entry->lease) {
         entry->status = history->told.status;
         entry->number = history->told.number;
     }
-    if (taker) {
-        entry->by = taker->by;
-        entry->why = taker->why;
-    }
     history_add(history, entry);
     history->n_ended++;
-    forget_last(history);
-    history->last_lease = entry->lease; /* its client has not been told yet who has taken it away */
 }
 
 /* Deserted while it was being stopped, it has ended by that. */
@@ -133,6 +78,8 @@ void history_ended(
         .uid = lease->uid,
         .hiding = lease->hiding,
         .how = how_of((enum outcome)lease->ended_why, lease->ended_unreleased),
+        .by = lease->taken ? lease->taken->by : (struct actor){.is_known = false},
+        .why = lease_stop_reason(lease),
         .record = record,
         .record_length = length,
     };
@@ -142,8 +89,6 @@ void history_ended(
     }
     if (history->ring.head && record && is_entry(lease)) {
         add_ended(history, &entry);
-    } else {
-        taker_free(history, find_taker(history, lease->id));
     }
 }
 
@@ -162,7 +107,7 @@ static void add_why(struct text *out, const char *why)
 
 char *history_ending(const struct history *history, const struct lease *lease)
 {
-    const struct taker *taker = find_taker(history, lease->id);
+    const struct taken *taken = lease->taken;
     const struct reported_exit *told = &history->told;
     bool was_held = lease->granted_at != 0;
     struct text out = TEXT_INIT;
@@ -180,35 +125,14 @@ char *history_ending(const struct history *history, const struct lease *lease)
         text_add_number_key(
             &out, told->status == HISTORY_SIGNALLED ? "signal" : "exit", told->number);
     }
-    if (taker && taker->by.is_known) {
-        text_add_number_key(&out, "by", taker->by.uid);
-        if (taker->by.has_login) {
-            text_add_number_key(&out, "by_login", taker->by.login);
+    if (taken && taken->by.is_known) {
+        text_add_number_key(&out, "by", taken->by.uid);
+        if (taken->by.has_login) {
+            text_add_number_key(&out, "by_login", taken->by.login);
         }
     }
-    add_why(&out, taker ? taker->why : NULL);
+    add_why(&out, lease_stop_reason(lease));
     return text_take(&out);
-}
-
-void history_note_revoker(
-    struct history *history, uint64_t lease, const struct actor *by, const char *reason)
-{
-    const struct history_entry entry = {
-        .kind = HISTORY_TAKEN, .lease = lease, .by = *by, .why = reason};
-    if (history->ring.head && (by->is_known || reason)) {
-        history_add(history, &entry);
-        add_taker(history, &entry);
-    }
-}
-
-bool history_revoker(const struct history *history, uint64_t lease, uint32_t *uidp)
-{
-    const struct taker *taker = find_taker(history, lease);
-    if (!taker || !taker->by.is_known) {
-        return false;
-    }
-    *uidp = taker->by.has_login ? taker->by.login : taker->by.uid;
-    return true;
 }
 
 void history_add_did(struct history *history, const struct did *did, nanoseconds at)
@@ -221,21 +145,6 @@ void history_add_did(struct history *history, const struct did *did, nanoseconds
 
 /* ---- an earlier run ---- */
 
-static void learn(struct history *history, const struct history_entry *entry)
-{
-    forget_last(history); /* this one is newer */
-    if (entry->kind == HISTORY_ENDED) {
-        history->last_lease = history->earlier.lease = entry->lease;
-        history->earlier.ended_at = entry->ended_at;
-    } else if (entry->kind == HISTORY_DID) {
-        return;
-    } else if (entry->by.is_known || entry->why) {
-        add_taker(history, entry);
-    } else {
-        taker_free(history, find_taker(history, entry->lease));
-    }
-}
-
 static void read_earlier(struct history *history)
 {
     const void *bytes;
@@ -243,8 +152,9 @@ static void read_earlier(struct history *history)
     size_t n;
     while (history_ring_next(&history->ring, &position, &bytes, &n)) {
         struct history_entry entry;
-        if (history_entry_read(&entry, bytes, n)) {
-            learn(history, &entry);
+        if (history_entry_read(&entry, bytes, n) && entry.kind == HISTORY_ENDED) {
+            history->earlier.lease = entry.lease;
+            history->earlier.ended_at = entry.ended_at;
         }
     }
 }
@@ -277,31 +187,13 @@ void history_add_earlier(struct history *history, struct core *core,
         .hiding = hiding(core, saved),
         .how = how_of(end->why, true),
         .was_unseen = end->was_unseen,
+        .by = saved->by,
+        .why = saved->stop_reason,
         .record = record,
         .record_length = length,
     };
     if (history->ring.head && (saved->is_held || !saved->wants_now)) {
         add_ended(history, &entry);
-    }
-}
-
-/* A lost lease may come back with its client: it is not being stopped any more. */
-static void forget_taker(struct history *history, struct taker *taker)
-{
-    const struct history_entry nobody = {.kind = HISTORY_TAKEN, .lease = taker->node.major};
-    history_add(history, &nobody);
-    taker_free(history, taker);
-}
-
-void history_ready(struct history *history, struct core *core)
-{
-    struct taker *taker;
-    forget_last(history);
-    for (uint64_t lease = 0; (taker = first_taker(history, lease));) {
-        lease = taker->node.major + 1;
-        if (!core_find_lease(core, taker->node.major)) {
-            forget_taker(history, taker);
-        }
     }
 }
 
@@ -345,7 +237,7 @@ bool history_next(const struct history *history, uint64_t *positionp, unsigned *
     size_t n;
     while (*n_leftp > 0 && history_ring_next(&history->ring, positionp, &bytes, &n)) {
         --*n_leftp;
-        if (history_entry_read(entry, bytes, n) && entry->kind != HISTORY_TAKEN) {
+        if (history_entry_read(entry, bytes, n)) {
             return true;
         }
     }
@@ -359,7 +251,7 @@ void history_begin(
 {
     char path[PATH_MAX] = "";
     path_at_runtime(socket_path, ".history", path, sizeof path); /* "": cannot be opened */
-    *history = (struct history){.revokers = SORTED_SET_INIT, .over = SORTED_SET_INIT};
+    *history = (struct history){.over = SORTED_SET_INIT};
     history_ring_open(&history->ring, path, boot_id, HISTORY_LAYOUT, size);
     if (history->ring.error != 0) {
         log_warning("cannot use the history file (%s): the next berthd will start a new history",
@@ -370,10 +262,6 @@ void history_begin(
 
 void history_end(struct history *history)
 {
-    struct taker *taker;
-    while ((taker = first_taker(history, 0))) {
-        taker_free(history, taker);
-    }
     forget_ends(history);
     history_ring_close(&history->ring);
 }

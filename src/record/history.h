@@ -18,11 +18,9 @@ struct reported_exit {
 
 struct history {
     struct history_ring ring;
-    struct sorted_set revokers; /* who takes leases away that have not ended yet, by lease */
     struct reported_exit told;
     uint64_t n_ended; /* leases that were over in this run, kept or not */
     bool has_said_cut; /* in the log, that the file was cut */
-    uint64_t last_lease; /* that is over; its taker is still known; 0: none */
     struct {
         uint64_t lease; /* the last one that an earlier run has seen end; 0: none */
         nanoseconds ended_at;
@@ -52,8 +50,6 @@ struct earlier_end {
 void history_add_earlier(struct history *history, struct core *core,
     const struct saved_lease *saved, const struct earlier_end *end, const char *record,
     size_t length);
-/* All leases of earlier runs are restored, or gone. */
-void history_ready(struct history *history, struct core *core);
 
 /* ---- afterwards ---- */
 
@@ -61,12 +57,6 @@ void history_ready(struct history *history, struct core *core);
  * has been added since. */
 bool history_has_end(struct history *history, uint64_t lease);
 
-/* Somebody takes the lease away, now or soon; `reason` or NULL. */
-void history_note_revoker(
-    struct history *history, uint64_t lease, const struct actor *by, const char *reason);
-/* Who is taking the lease away, as logged in if that is known. False: not known,
- * or nobody; or another lease has ended after it. */
-bool history_revoker(const struct history *history, uint64_t lease, uint32_t *uidp);
 /* Appends, for the log, how the lease has ended: "exit 3", "SIGTERM", "released", "gone",
  * "max-hold, SIGTERM". Nothing if its end is not counted. */
 void history_say_end(
@@ -83,7 +73,7 @@ void history_add_did(struct history *history, const struct did *did, nanoseconds
 char *history_ending(const struct history *history, const struct lease *lease);
 
 /* The next lease that is over, or what an operator did (did_read()), from *positionp on
- * (history_ring_next()), among so many entries at most, which are counted down: others say who
- * takes a lease away. False: there is none among them; unless *n_leftp is 0, that is the end. */
+ * (history_ring_next()), among so many entries at most, which are counted down: another version may
+ * have others. False: there is none among them; unless *n_leftp is 0, that is the end. */
 bool history_next(const struct history *history, uint64_t *positionp, unsigned *n_leftp,
     struct history_entry *entry);

@@ -347,7 +347,9 @@ static void do_to_lease(struct simulation *simulation, const struct operation *o
     if (why == OUTCOME_OK) {
         core_process_exited(simulation->core, lease, operation->now, &simulation->effects);
     } else {
-        histories_taken(simulation, operation->lease);
+        if (why == OUTCOME_DROPPED || core_would_stop(lease, why)) {
+            histories_taken(simulation, operation->lease);
+        }
         core_revoke(simulation->core, lease, why, NULL, operation->now, &simulation->effects);
     }
     take_effects(simulation);

@@ -1,4 +1,4 @@
-/* test_history.c - what berthd keeps of leases that are over, and of those who take them away. */
+/* test_history.c - what berthd keeps of leases that are over. */
 #include "record/history.h"
 
 #include "scratch.h"
@@ -26,12 +26,6 @@ static void end(void)
 
 TestSuite(history, .init = begin, .fini = end);
 
-static void taken(uint64_t id)
-{
-    const struct actor by = {.is_known = true, .uid = 4711};
-    history_note_revoker(&history, id, &by, "maintenance");
-}
-
 static struct lease ended(uint64_t id)
 {
     return (struct lease){.id = id, .granted_at = 1, .ended_at = 2, .ended_why = OUTCOME_REVOKED};
@@ -53,60 +47,16 @@ static unsigned kept(uint64_t *positionp, unsigned *n_leftp)
     return n;
 }
 
-static unsigned all_kept(void)
-{
-    uint64_t position = 0;
-    unsigned n_left = UINT32_MAX;
-    return kept(&position, &n_left);
-}
-
-/* ---- who takes a lease away ---- */
-
-/* ... and its client has been told. */
-Test(history, a_taker_is_forgotten_when_the_lease_is_over)
-{
-    const struct lease lease = ended(7), later = ended(9);
-    uint32_t uid;
-    taken(7);
-    taken(8);
-    over(&lease, "a record");
-    cr_expect(history_revoker(&history, 7, &uid));
-    over(&later, "a record");
-    cr_expect_eq(sorted_set_size(&history.revokers), 1);
-    cr_expect_eq(all_kept(), 2);
-}
-
-/* An operator revokes a request that was not to wait, while its database is being asked. */
-Test(history, a_taker_of_a_request_that_is_not_kept_is_forgotten)
-{
-    struct lease lease = ended(7);
-    lease.wants_now = true;
-    lease.granted_at = 0;
-    taken(7);
-    over(&lease, "a record");
-    cr_expect_eq(sorted_set_size(&history.revokers), 0);
-    cr_expect_eq(all_kept(), 0);
-}
-
-/* There was no journal when it was granted. */
-Test(history, a_taker_of_a_lease_without_a_record_is_forgotten)
-{
-    const struct lease lease = ended(7);
-    taken(7);
-    over(&lease, NULL);
-    cr_expect_eq(sorted_set_size(&history.revokers), 0);
-    cr_expect_eq(all_kept(), 0);
-}
-
 /* ---- looking ---- */
 
 Test(history, no_look_is_longer_than_it_may_be)
 {
     const struct lease lease = ended(7);
+    const struct did did = {.verb = "pause"};
     uint64_t position = 0;
     unsigned n_left = 60;
-    for (uint64_t id = 100; id < 200; id++) {
-        taken(id);
+    for (int i = 0; i < 100; i++) {
+        history_add_did(&history, &did, 1);
     }
     over(&lease, "a record");
     cr_expect_eq(kept(&position, &n_left), 0);
@@ -132,10 +82,11 @@ Test(history, how_a_lease_of_fleet_scope_has_ended)
     lease.granted_at = 2000000;
     lease.ended_at = 9000000;
     history.told = (struct reported_exit){5, HISTORY_EXITED, 3};
-    taken(5);
+    lease.taken = &(struct taken){{.is_known = true, .uid = 4711}, (char[]){"maintenance"}};
     over(&lease, "record");
     expect_ending(&lease, "how=revoked waited=2 held=7 exit=3 by=4711 why=maintenance");
     lease.id = 6;
+    lease.taken = NULL;
     lease.granted_at = 0;
     lease.ended_why = OUTCOME_TIMEOUT;
     expect_ending(&lease, "how=timeout waited=9");
@@ -147,12 +98,11 @@ Test(history, how_a_lease_of_fleet_scope_has_ended)
 
 Test(history, a_long_reason_is_cut)
 {
-    const struct lease lease = ended(5);
-    const struct actor by = {.is_known = true, .uid = 0};
+    struct lease lease = ended(5);
     char reason[257] = "";
+    lease.taken = &(struct taken){{.is_known = true, .uid = 0}, reason};
     for (size_t n = 250; n <= 256; n++) {
         memset(reason, ' ', n);
-        history_note_revoker(&history, 5, &by, reason);
         char *ending = history_ending(&history, &lease);
         cr_expect(strlen(ending) <= 256 && strlen(ending) >= 254);
         cr_expect_str_eq(ending + strlen(ending) - 3, "%20");

@@ -69,7 +69,7 @@ Test(history_entry, has_what_is_known_alone)
 {
     const struct history_entry bare = {.lease = 1, .how = "released"};
     const struct history_entry taken = {
-        .kind = HISTORY_TAKEN, .lease = 2, .by = {.is_known = true, .uid = 5}, .why = "late"};
+        .kind = HISTORY_DID, .lease = 2, .by = {.is_known = true, .uid = 5}, .why = "late"};
     expect_round_trip(&bare);
     expect_round_trip(&taken);
 }

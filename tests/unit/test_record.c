@@ -100,6 +100,10 @@ static void expect_saved_lease(const char *name)
     cr_assert_eq(read->hold_until, lease->lease_timer ? lease->lease_timer->hold_until : NEVER);
     cr_assert(lease->binding != BOUND_TIME || read->ttl == lease->ttl);
     cr_assert_eq((unsigned)read->stopping, lease->stopping);
+    const struct actor by = lease->taken ? lease->taken->by : (struct actor){.is_known = false};
+    cr_assert(read->by.is_known == by.is_known && read->by.has_login == by.has_login);
+    cr_assert(!by.is_known || read->by.uid == by.uid);
+    cr_assert(!by.has_login || read->by.login == by.login);
     const char *difference = lease_attributes_difference(&read->attributes, &lease->attributes);
     cr_assert_null(difference, "%s", difference);
     cr_assert_eq(read->n_claims, lease->n_claims);
@@ -151,8 +155,10 @@ Test(record, of_a_whole_life)
     expect_saved_lease("B");
     bind_to("bob", "B", 11);
     expect_saved_lease("B");
+    const struct actor by = {.is_known = true, .has_login = true, .uid = 0, .login = 7};
+    lease_note_taker(core_find_lease(the_core(), lease_of("B")->id), &by, NULL);
     revoke("B");
-    cr_assert(strstr(record_of("B"), " stopping=revoked "));
+    cr_assert(strstr(record_of("B"), " stopping=revoked by=0 by_login=7 "));
     expect_saved_lease("B");
     client_gone("bob");
     expect_saved_lease("B");
@@ -286,6 +292,9 @@ static void inflate_terms(struct lease_attributes *attributes)
 
 static void inflate(struct lease *lease, struct lease_timer *lease_timer)
 {
+    static struct taken taken = {
+        {.is_known = true, .has_login = true, .uid = UINT32_MAX, .login = UINT32_MAX}, NULL};
+    lease->taken = &taken;
     inflate_terms(&lease->attributes);
     lease->id = UINT64_MAX;
     lease->uid = UINT32_MAX;
@@ -461,7 +470,7 @@ Test(record, bounds_of_each_value)
         HELD " slot=d,0,0 database=x",
         HELD " slot=d,1,0 database=x ticket=9007199254740992 stopping=deadline",
         HELD " slot=d,1,0 database=x stopping=lost",
-        HELD " slot=d,1,0 stopping=withdrawn",
+        HELD " slot=d,1,0 stopping=withdrawn by=0 by_login=4294967295",
         WAITING " want=d,1 database=x now=1 ticket=1",
         WAITING " want=d,1 ticket=9007199254740992",
         WAITING " want=d,1000000",
