@@ -14,71 +14,21 @@ enum {
     MAX_LINES = 16, /* of one turn */
     MAX_LOOKED_AT = 512, /* entries of one turn, with those that are no ends */
     GO_ON_AFTER_MS = 1,
-    MAX_FIELDS = 16,
 };
-
-/* ---- fields ---- */
-
-struct fields {
-    struct log_field list[MAX_FIELDS];
-    char numbers[MAX_FIELDS][24];
-    size_t n;
-};
-
-static void add_text(struct fields *fields, const char *name, const char *value)
-{
-    if (value) {
-        fields->list[fields->n++] = (struct log_field){name, value};
-    }
-}
-
-static void history_log_add_number(
-    struct fields *fields, const char *name, bool is_known, uint64_t number)
-{
-    if (is_known) {
-        char *text = fields->numbers[fields->n];
-        snprintf(text, sizeof fields->numbers[0], "%llu", (unsigned long long)number);
-        add_text(fields, name, text);
-    }
-}
-
-static void fill(struct fields *fields, const struct ended_lease *ended, const char *units)
-{
-    const struct saved_lease *lease = ended->lease;
-    const struct history_entry *entry = ended->entry;
-    const char *code;
-    add_text(fields, "BERTH_HOW", ended_how(ended, &code));
-    add_text(fields, "BERTH_CODE", code);
-    add_text(fields, "BERTH_UNITS", units);
-    history_log_add_number(fields, "BERTH_HELD_MS", lease->is_held, ended_held(ended));
-    history_log_add_number(fields, "BERTH_WAITED_MS", true, ended_waited(ended));
-    add_text(fields, "BERTH_UNSEEN", entry->was_unseen ? "1" : NULL);
-    history_log_add_number(
-        fields, "BERTH_EXIT_STATUS", entry->status == HISTORY_EXITED, entry->number);
-    history_log_add_number(
-        fields, "BERTH_SIGNAL", entry->status == HISTORY_SIGNALLED, entry->number);
-    history_log_add_number(
-        fields, "BERTH_HOLDER_LOGIN_UID", entry->origin.has_login, entry->origin.login);
-    add_text(fields, "BERTH_CGROUP", entry->origin.cgroup);
-    add_text(fields, "BERTH_ARGUMENTS", entry->origin.args);
-    add_text(fields, "BERTH_REASON", lease->attributes.reason);
-    add_text(fields, "BERTH_WHY", entry->why);
-}
 
 /* ---- lines ---- */
 
-static struct log_subject subject_of(
-    const struct ended_lease *ended, const struct fields *fields)
+struct number {
+    char text[24]; /* "": it is not known */
+};
+
+static struct number number_of(bool is_known, uint64_t number)
 {
-    struct log_subject subject = {
-        .event = "ended",
-        .database = ended->database,
-        .more = fields->list,
-        .n_more = fields->n,
-    };
-    log_subject_saved_lease(&subject, ended->lease);
-    subject.asker.by = ended->entry->by;
-    return subject;
+    struct number shown = {""};
+    if (is_known) {
+        snprintf(shown.text, sizeof shown.text, "%ju", (uintmax_t)number);
+    }
+    return shown;
 }
 
 /* "exit 3", "SIGTERM", "released", "max-hold, SIGTERM", "denied, queue-full", "gone, while berthd
@@ -103,21 +53,49 @@ static void say_how(struct text *out, const struct ended_lease *ended)
 static void write_line(const struct ended_lease *ended)
 {
     const struct saved_lease *lease = ended->lease;
-    struct fields fields = {.n = 0};
+    const struct history_entry *entry = ended->entry;
+    uint64_t held_for = ended_held(ended), waited_for = ended_waited(ended);
+    const struct number held = number_of(lease->is_held, held_for);
+    const struct number waited = number_of(true, waited_for);
+    const struct number status = number_of(entry->status == HISTORY_EXITED, entry->number);
+    const struct number killed_by = number_of(entry->status == HISTORY_SIGNALLED, entry->number);
+    const struct number login = number_of(entry->origin.has_login, entry->origin.login);
+    const char *code, *word = ended_how(ended, &code);
     struct text units = TEXT_INIT, how = TEXT_INIT;
-    char held[16], waited[16];
     say_how(&how, ended);
     ended_units(&units, lease);
-    fill(&fields, ended, units.bytes);
-    const struct log_subject subject = subject_of(ended, &fields);
-    age_format(held, sizeof held, ended_held(ended));
-    age_format(waited, sizeof waited, ended_waited(ended));
+    const struct log_field fields[] = {
+        {"BERTH_HOW", word},
+        {"BERTH_CODE", code},
+        {"BERTH_UNITS", units.bytes},
+        {"BERTH_HELD_MS", held.text},
+        {"BERTH_WAITED_MS", waited.text},
+        {"BERTH_UNSEEN", entry->was_unseen ? "1" : NULL},
+        {"BERTH_EXIT_STATUS", status.text},
+        {"BERTH_SIGNAL", killed_by.text},
+        {"BERTH_HOLDER_LOGIN_UID", login.text},
+        {"BERTH_CGROUP", entry->origin.cgroup},
+        {"BERTH_ARGUMENTS", entry->origin.args},
+        {"BERTH_REASON", lease->attributes.reason},
+        {"BERTH_WHY", entry->why},
+    };
+    struct log_subject subject = {
+        .event = "ended",
+        .database = ended->database,
+        .more = fields,
+        .n_more = sizeof fields / sizeof fields[0],
+    };
+    char held_text[16], waited_text[16];
+    log_subject_saved_lease(&subject, lease);
+    subject.asker.by = entry->by;
+    age_format(held_text, sizeof held_text, held_for);
+    age_format(waited_text, sizeof waited_text, waited_for);
     log_message_on(LOG_LEVEL_INFO, &subject,
         "%s %s (%s) of uid %u, pid %d has ended (%s): %s%s%swaited for %s",
         lease->is_held ? "lease" : "request", subject.lease,
         log_subject_what(&subject).text, lease->uid, (int)lease->pid,
-        how.bytes, lease->is_held ? "held for " : "", lease->is_held ? held : "",
-        lease->is_held ? ", " : "", waited);
+        how.bytes, lease->is_held ? "held for " : "", lease->is_held ? held_text : "",
+        lease->is_held ? ", " : "", waited_text);
     text_deinit(&units);
     text_deinit(&how);
 }
