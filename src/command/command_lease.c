@@ -7,9 +7,9 @@
 #include "command/remote.h"
 #include "conn/command_call.h"
 #include "conn/conn.h"
+#include "core/ended.h"
 #include "job/job.h"
 #include "job/process.h"
-#include "record/history.h"
 #include "record/lease_log.h"
 #include "record/ledger.h"
 #include "status/answer_lines.h"
@@ -41,16 +41,20 @@ static void note_taken(struct call *call, struct lease *lease, const char *event
 
 /* ---- release, cancel ---- */
 
-/* How the job has ended, if the request says so. False: malformed. */
-static bool read_status(const struct call *call, struct reported_exit *told)
+/* How the job of the lease has ended, if the request says so. False: malformed. */
+static bool read_status(const struct call *call, struct lease *lease)
 {
     const char *exit = call->request->keys[KEY_INDEX_exit];
     const char *signal = call->request->keys[KEY_INDEX_signal];
     uint64_t number = 0;
     bool is_good = !exit || (!signal && number_parse(exit, UINT8_MAX, &number));
     is_good &= exit || !signal || (number_parse(signal, MAX_SIGNAL, &number) && number > 0);
-    told->status = exit ? HISTORY_EXITED : signal ? HISTORY_SIGNALLED : HISTORY_STATUS_UNKNOWN;
-    told->number = (uint8_t)number;
+    if (lease) {
+        lease->job_end = exit ? HISTORY_EXITED
+            : signal          ? HISTORY_SIGNALLED
+                              : HISTORY_STATUS_UNKNOWN;
+        lease->job_status = (uint8_t)number;
+    }
     return is_good;
 }
 
@@ -87,8 +91,7 @@ static void end_lease(struct call *call, struct lease *lease, struct text *who)
     }
     if (lease) {
         bool has_job = lease->state == LEASE_HELD; /* a wait has none that could have ended */
-        server->history->told.lease = has_job ? lease->id : 0;
-        read_status(call, &server->history->told);
+        read_status(call, has_job ? lease : NULL);
         core_end(server->core, lease, &call->conn->client, call->now, &server->effects);
     }
     text_add(call->out, "ok");
@@ -215,8 +218,7 @@ void command_release(struct call *call)
 {
     const char *holder = call->request->keys[KEY_INDEX_holder];
     const char *item = call->request->keys[KEY_INDEX_item];
-    struct reported_exit told;
-    if (!read_status(call, &told)) {
+    if (!read_status(call, NULL)) {
         call_refuse(call, CODE_BAD_VALUE, "exit or signal");
         return;
     }

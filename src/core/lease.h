@@ -211,6 +211,8 @@ struct lease {
     /* The caller's, who sets and frees them; 0 for a new lease. */
     bool is_unwritten; /* its record is out of date */
     bool is_unread; /* an event has granted it, and may not have been read yet; no other followed */
+    uint8_t job_end; /* enum history_status: how its job has ended, as its client says */
+    uint8_t job_status; /* with that: its exit status, or the signal */
     uint8_t looked_up; /* for .origin: in which state */
     uint16_t look_up_at; /* its place in the queue of those to be looked up, if it is there */
     uint32_t record; /* where the journal has it */

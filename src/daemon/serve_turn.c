@@ -100,7 +100,7 @@ void serve_apply_effects(struct loop_iteration *turn)
         job_forget(lease);
         job_origin_forget(&server->origins, lease);
         if (!server->turn.stopping) { /* else it goes on, for the next berthd */
-            lease_log_ended(&server->databases, server->history, lease);
+            lease_log_ended(&server->databases, lease);
             idle_wait_lease_ended(&server->idle_waits, lease);
         }
     }

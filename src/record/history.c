@@ -29,13 +29,8 @@ static void history_add(struct history *history, const struct history_entry *ent
     }
 }
 
-/* With how its job has ended, if that is known. */
-static void add_ended(struct history *history, struct history_entry *entry)
+static void add_ended(struct history *history, const struct history_entry *entry)
 {
-    if (history->told.lease == entry->lease) {
-        entry->status = history->told.status;
-        entry->number = history->told.number;
-    }
     history_add(history, entry);
     history->n_ended++;
 }
@@ -47,17 +42,16 @@ static const char *how_of(enum outcome why, bool ended_unreleased)
                                                        : code_table[outcome_code(why)].word;
 }
 
-void history_say_end(const struct history *history, const struct lease *lease, struct text *out)
+void history_say_end(const struct lease *lease, struct text *out)
 {
-    const struct reported_exit *told = &history->told;
     enum outcome why = (enum outcome)lease->ended_why;
-    bool knows_status = told->lease == lease->id && told->status != HISTORY_STATUS_UNKNOWN;
+    bool knows_status = lease->job_end != HISTORY_STATUS_UNKNOWN;
     if (why != OUTCOME_OK && !(knows_status && why == OUTCOME_RELEASED)) {
         text_add(out, how_of(why, lease->ended_unreleased));
         text_add(out, knows_status ? ", " : "");
     }
     if (knows_status) {
-        text_add_job_status(out, told->status == HISTORY_SIGNALLED, told->number);
+        text_add_job_status(out, lease->job_end == HISTORY_SIGNALLED, lease->job_status);
     }
 }
 
@@ -78,6 +72,8 @@ void history_ended(
         .uid = lease->uid,
         .hiding = lease->hiding,
         .how = how_of((enum outcome)lease->ended_why, lease->ended_unreleased),
+        .status = (enum history_status)lease->job_end,
+        .number = lease->job_status,
         .by = lease->taken ? lease->taken->by : (struct actor){.is_known = false},
         .why = lease_stop_reason(lease),
         .record = record,
@@ -105,10 +101,9 @@ static void add_why(struct text *out, const char *why)
     }
 }
 
-char *history_ending(const struct history *history, const struct lease *lease)
+char *history_ending(const struct lease *lease)
 {
     const struct taken *taken = lease->taken;
-    const struct reported_exit *told = &history->told;
     bool was_held = lease->granted_at != 0;
     struct text out = TEXT_INIT;
     if (!is_entry(lease)) {
@@ -121,9 +116,9 @@ char *history_ending(const struct history *history, const struct lease *lease)
     if (was_held) {
         text_add_number_key(&out, "held", milliseconds(lease->ended_at - lease->granted_at));
     }
-    if (told->lease == lease->id && told->status != HISTORY_STATUS_UNKNOWN) {
+    if (lease->job_end != HISTORY_STATUS_UNKNOWN) {
         text_add_number_key(
-            &out, told->status == HISTORY_SIGNALLED ? "signal" : "exit", told->number);
+            &out, lease->job_end == HISTORY_SIGNALLED ? "signal" : "exit", lease->job_status);
     }
     if (taken && taken->by.is_known) {
         text_add_number_key(&out, "by", taken->by.uid);

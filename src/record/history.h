@@ -9,16 +9,8 @@
 #include "journal/history_ring.h"
 #include "log/log.h"
 
-/* What a client has said of its job's end, in the request that ends the lease. */
-struct reported_exit {
-    uint64_t lease; /* 0: none */
-    enum history_status status;
-    uint8_t number;
-};
-
 struct history {
     struct history_ring ring;
-    struct reported_exit told;
     uint64_t n_ended; /* leases that were over in this run, kept or not */
     bool has_said_cut; /* in the log, that the file was cut */
     struct {
@@ -59,8 +51,7 @@ bool history_has_end(struct history *history, uint64_t lease);
 
 /* Appends, for the log, how the lease has ended: "exit 3", "SIGTERM", "released", "gone",
  * "max-hold, SIGTERM". Nothing if its end is not counted. */
-void history_say_end(
-    const struct history *history, const struct lease *lease, struct text *out);
+void history_say_end(const struct lease *lease, struct text *out);
 /* The lease has ended; `record` is its last record, which will be erased after that. NULL: it has
  * none, and is not kept. */
 void history_ended(
@@ -68,9 +59,9 @@ void history_ended(
 /* An operator's request has succeeded. */
 void history_add_did(struct history *history, const struct did *did, nanoseconds at);
 
-/* How a lease of fleet scope has ended, as its database keeps it (doc/redis.md): right after
- * history_ended(). NULL: that is not kept. The caller frees it. */
-char *history_ending(const struct history *history, const struct lease *lease);
+/* How a lease of fleet scope has ended, as its database keeps it (doc/redis.md). NULL: that is not
+ * kept. The caller frees it. */
+char *history_ending(const struct lease *lease);
 
 /* The next lease that is over, or what an operator did (did_read()), from *positionp on
  * (history_ring_next()), among so many entries at most, which are counted down: another version may

@@ -45,8 +45,7 @@ void lease_log_place(const struct fleet_names *databases, const struct lease *le
     lease_log_say(databases, lease, is_held ? "granted" : "waiting", is_held ? "is held" : "waits");
 }
 
-void lease_log_ended(
-    const struct fleet_names *databases, const struct history *history, const struct lease *lease)
+void lease_log_ended(const struct fleet_names *databases, const struct lease *lease)
 {
     if (!log_says(LOG_LEVEL_DEBUG)) {
         return;
@@ -55,7 +54,7 @@ void lease_log_ended(
     text_add(&text, "has ended");
     if (lease->ended_why != OUTCOME_OK) {
         text_add(&text, " (");
-        history_say_end(history, lease, &text);
+        history_say_end(lease, &text);
         text_add(&text, ")");
     }
     if (lease->granted_at != 0) {

@@ -10,14 +10,11 @@
 #include "wire/protocol.h"
 
 struct fleet_names;
-struct history;
 
 /* with -v only */
 /* The lease is held, or waits. */
 void lease_log_place(const struct fleet_names *databases, const struct lease *lease);
-/* While the history knows what its client said of the job's end. */
-void lease_log_ended(const struct fleet_names *databases, const struct history *history,
-    const struct lease *lease);
+void lease_log_ended(const struct fleet_names *databases, const struct lease *lease);
 /* A request without a lease; `what` is its resource, or something else, or NULL. */
 void lease_log_refused(
     struct log_process asker, enum command_index command, enum code code, const char *what);

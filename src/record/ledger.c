@@ -177,7 +177,7 @@ static void end_record(struct ledger *ledger, struct lease *lease)
 {
     if (lease->database != 0 && !lease->has_said_end) {
         lease->has_said_end = true;
-        lease->ending = history_ending(ledger->history, lease);
+        lease->ending = history_ending(lease);
     }
     if (lease->record == RECORD_NONE) {
         history_ended(ledger->history, lease, NULL, 0);

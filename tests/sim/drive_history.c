@@ -97,8 +97,9 @@ void histories_taken(struct simulation *simulation, uint64_t id)
 void histories_told(struct simulation *simulation, uint64_t id)
 {
     told_of(simulation, id)->has_status = true;
-    simulation->history.told =
-        (struct reported_exit){id, HISTORY_EXITED, (uint8_t)(id % (UINT8_MAX + 1))};
+    struct lease *lease = core_find_lease(simulation->core, id);
+    lease->job_end = HISTORY_EXITED;
+    lease->job_status = (uint8_t)(id % (UINT8_MAX + 1));
 }
 
 /* ---- entries ---- */

@@ -70,7 +70,7 @@ Test(history, no_look_is_longer_than_it_may_be)
 
 static void expect_ending(const struct lease *lease, const char *expected)
 {
-    char *ending = history_ending(&history, lease);
+    char *ending = history_ending(lease);
     cr_expect_str_eq(ending ? ending : "none", expected);
     free(ending);
 }
@@ -81,12 +81,14 @@ Test(history, how_a_lease_of_fleet_scope_has_ended)
     lease.asked_at = 0;
     lease.granted_at = 2000000;
     lease.ended_at = 9000000;
-    history.told = (struct reported_exit){5, HISTORY_EXITED, 3};
+    lease.job_end = HISTORY_EXITED;
+    lease.job_status = 3;
     lease.taken = &(struct taken){{.is_known = true, .uid = 4711}, (char[]){"maintenance"}};
     over(&lease, "record");
     expect_ending(&lease, "how=revoked waited=2 held=7 exit=3 by=4711 why=maintenance");
     lease.id = 6;
     lease.taken = NULL;
+    lease.job_end = HISTORY_STATUS_UNKNOWN;
     lease.granted_at = 0;
     lease.ended_why = OUTCOME_TIMEOUT;
     expect_ending(&lease, "how=timeout waited=9");
@@ -103,7 +105,7 @@ Test(history, a_long_reason_is_cut)
     lease.taken = &(struct taken){{.is_known = true, .uid = 0}, reason};
     for (size_t n = 250; n <= 256; n++) {
         memset(reason, ' ', n);
-        char *ending = history_ending(&history, &lease);
+        char *ending = history_ending(&lease);
         cr_expect(strlen(ending) <= 256 && strlen(ending) >= 254);
         cr_expect_str_eq(ending + strlen(ending) - 3, "%20");
         free(ending);
