@@ -14,17 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_LOOKED_AT = 512 }; /* entries, for the oldest that is shown, in one piece */
-
 struct history_answer {
     struct long_answer answer;
     struct server *server;
     struct ended_filter filter;
     uint64_t limit; /* the newest so many; 0: all */
-    bool has_start, has_head; /* .position is where to begin; the first line is made */
+    bool has_head; /* .position is where to begin, and the first line is made */
     bool has_older; /* that are left out */
-    /* In the ring: where lines are made, how far it is searched, where the oldest entry was. */
-    uint64_t position, ahead, oldest, end;
+    uint64_t position, ahead, end; /* in the ring: where lines are made, how far it is searched */
     uint64_t n_ahead; /* that are asked for, between .position and .ahead */
 };
 
@@ -46,19 +43,15 @@ static bool find_start(struct history_answer *history)
 }
 
 /* The first line, which says since when nothing is missing: the oldest entry that is kept, or the
- * begin of the ring. False: it has not been found yet. */
-static bool add_head(
+ * begin of the ring. */
+static void add_head(
     struct history_answer *history, struct text *out, const struct answer_moment *moment)
 {
     struct history_entry oldest;
-    uint64_t position = history->oldest;
-    unsigned n_left = MAX_LOOKED_AT;
+    uint64_t position = 0;
     nanoseconds since = history_ring_whole_since(&history->server->history->ring);
-    if (since == 0 && history_next(history->server->history, &position, &n_left, &oldest)) {
+    if (since == 0 && history_next(history->server->history, &position, &oldest)) {
         since = oldest.ended_at;
-    } else if (since == 0 && n_left == 0) {
-        history->oldest = position; /* so far there is none */
-        return false;
     }
     text_add(out, "ok");
     text_add_number_key(out, "now", wall_milliseconds(moment->now, moment));
@@ -71,18 +64,21 @@ static bool add_head(
     }
     text_add(out, history->has_older ? " more=1" : "");
     text_add(out, " whose=host\n");
-    return true;
+    history->has_head = true;
 }
 
 static bool command_history_make_piece(
     struct long_answer *answer, const struct answer_moment *moment, struct text *out, size_t enough)
 {
     struct history_answer *history = container_of(answer, struct history_answer, answer);
-    history->has_start = history->has_start || find_start(history);
-    history->has_head = history->has_head || (history->has_start && add_head(history, out, moment));
-    return !history->has_head ||
-        ended_lines_write(history->server, &history->filter, &history->position, history->end,
-            moment, out, enough);
+    if (!history->has_head && !find_start(history)) {
+        return true;
+    }
+    if (!history->has_head) {
+        add_head(history, out, moment);
+    }
+    return ended_lines_write(history->server, &history->filter, &history->position, history->end,
+        moment, out, enough);
 }
 
 static void free_answer(struct long_answer *answer)

@@ -169,7 +169,8 @@ static bool next_entry(const struct server *server, const struct ended_filter *f
     uint64_t *positionp, uint64_t end, struct ended_budget *budget, struct history_entry *entry)
 {
     while (*positionp < end && ended_budget_is_left(budget) &&
-        history_next(server->history, positionp, &budget->n_left, entry)) {
+        history_next(server->history, positionp, entry)) {
+        budget->n_left--;
         bool is_asked = entry->kind == HISTORY_DID ? filter->has_did && is_in_time(filter, entry)
                                                    : is_asked_by_key(filter, entry);
         if (is_asked) {

@@ -138,16 +138,27 @@ void history_add_did(struct history *history, const struct did *did, nanoseconds
     text_deinit(&record);
 }
 
+bool history_next(
+    const struct history *history, uint64_t *positionp, struct history_entry *entry)
+{
+    const void *bytes;
+    size_t n;
+    while (history_ring_next(&history->ring, positionp, &bytes, &n)) {
+        if (history_entry_read(entry, bytes, n)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- an earlier run ---- */
 
 static void read_earlier(struct history *history)
 {
-    const void *bytes;
     uint64_t position = 0;
-    size_t n;
-    while (history_ring_next(&history->ring, &position, &bytes, &n)) {
-        struct history_entry entry;
-        if (history_entry_read(&entry, bytes, n) && entry.kind == HISTORY_ENDED) {
+    struct history_entry entry;
+    while (history_next(history, &position, &entry)) {
+        if (entry.kind == HISTORY_ENDED) {
             history->earlier.lease = entry.lease;
             history->earlier.ended_at = entry.ended_at;
         }
@@ -196,11 +207,9 @@ void history_add_earlier(struct history *history, struct core *core,
 
 static void learn_ends(struct history *history)
 {
-    const void *bytes;
-    size_t n;
-    while (history_ring_next(&history->ring, &history->looked_at, &bytes, &n)) {
-        struct history_entry entry;
-        if (history_entry_read(&entry, bytes, n) && entry.kind == HISTORY_ENDED) {
+    struct history_entry entry;
+    while (history_next(history, &history->looked_at, &entry)) {
+        if (entry.kind == HISTORY_ENDED) {
             struct sorted_set_node *over = memory_new(sizeof *over);
             sorted_set_insert(&history->over, over, entry.lease, history->looked_at);
         }
@@ -221,22 +230,6 @@ static void forget_ends(struct history *history)
         sorted_set_remove(&history->over, over);
         free(over);
     }
-}
-
-/* ---- to be shown ---- */
-
-bool history_next(const struct history *history, uint64_t *positionp, unsigned *n_leftp,
-    struct history_entry *entry)
-{
-    const void *bytes;
-    size_t n;
-    while (*n_leftp > 0 && history_ring_next(&history->ring, positionp, &bytes, &n)) {
-        --*n_leftp;
-        if (history_entry_read(entry, bytes, n)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* ---- life ---- */

@@ -64,7 +64,6 @@ void history_add_did(struct history *history, const struct did *did, nanoseconds
 char *history_ending(const struct lease *lease);
 
 /* The next lease that is over, or what an operator did (did_read()), from *positionp on
- * (history_ring_next()), among so many entries at most, which are counted down: another version may
- * have others. False: there is none among them; unless *n_leftp is 0, that is the end. */
-bool history_next(const struct history *history, uint64_t *positionp, unsigned *n_leftp,
-    struct history_entry *entry);
+ * (history_ring_next()). False: that is the end. */
+bool history_next(
+    const struct history *history, uint64_t *positionp, struct history_entry *entry);

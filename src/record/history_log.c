@@ -132,13 +132,14 @@ static void history_log_on_timer(uv_timer_t *timer);
 static void write_new(struct history_log *log)
 {
     struct history_entry entry;
-    unsigned n_left = MAX_LOOKED_AT, n_lines = 0;
-    while (n_lines < MAX_LINES &&
-        history_next(log->history, &log->position, &n_left, &entry)) {
+    unsigned n_looked_at = 0, n_lines = 0;
+    while (n_lines < MAX_LINES && n_looked_at < MAX_LOOKED_AT &&
+        history_next(log->history, &log->position, &entry)) {
+        n_looked_at++;
         log->n_written += entry.kind == HISTORY_ENDED && write_entry(&entry);
         n_lines += entry.kind == HISTORY_ENDED;
     }
-    if (n_lines == MAX_LINES || n_left == 0) {
+    if (n_lines == MAX_LINES || n_looked_at == MAX_LOOKED_AT) {
         uv_timer_start(&log->timer, history_log_on_timer, GO_ON_AFTER_MS, 0);
     } else {
         say_how_many_are_missing(log);

@@ -1,72 +1,14 @@
-/* test_history.c - what berthd keeps of leases that are over. */
+/* test_history.c - how a lease has ended, for its database. */
 #include "record/history.h"
-
-#include "scratch.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { RING_BYTES = 1 << 20 };
-
-static struct history history;
-
-static void begin(void)
-{
-    scratch_begin();
-    history_begin(&history, scratch_path("berth.sock"), "boot", RING_BYTES);
-    cr_assert_eq(history.ring.error, 0);
-}
-
-static void end(void)
-{
-    history_end(&history);
-    scratch_end();
-}
-
-TestSuite(history, .init = begin, .fini = end);
-
 static struct lease ended(uint64_t id)
 {
     return (struct lease){.id = id, .granted_at = 1, .ended_at = 2, .ended_why = OUTCOME_REVOKED};
 }
-
-static void over(const struct lease *lease, const char *record)
-{
-    history_ended(&history, lease, record, record ? strlen(record) : 0);
-}
-
-/* How many more are kept, looking at so many entries at once. */
-static unsigned kept(uint64_t *positionp, unsigned *n_leftp)
-{
-    struct history_entry entry;
-    unsigned n = 0;
-    while (history_next(&history, positionp, n_leftp, &entry)) {
-        n += entry.kind == HISTORY_ENDED;
-    }
-    return n;
-}
-
-/* ---- looking ---- */
-
-Test(history, no_look_is_longer_than_it_may_be)
-{
-    const struct lease lease = ended(7);
-    const struct did did = {.verb = "pause"};
-    uint64_t position = 0;
-    unsigned n_left = 60;
-    for (int i = 0; i < 100; i++) {
-        history_add_did(&history, &did, 1);
-    }
-    over(&lease, "a record");
-    cr_expect_eq(kept(&position, &n_left), 0);
-    cr_expect_eq(n_left, 0);
-    n_left = 60;
-    cr_expect_eq(kept(&position, &n_left), 1);
-    cr_expect_eq(n_left, 19);
-}
-
-/* ---- for the database of a lease ---- */
 
 static void expect_ending(const struct lease *lease, const char *expected)
 {
@@ -84,7 +26,6 @@ Test(history, how_a_lease_of_fleet_scope_has_ended)
     lease.job_end = HISTORY_EXITED;
     lease.job_status = 3;
     lease.taken = &(struct taken){{.is_known = true, .uid = 4711}, (char[]){"maintenance"}};
-    over(&lease, "record");
     expect_ending(&lease, "how=revoked waited=2 held=7 exit=3 by=4711 why=maintenance");
     lease.id = 6;
     lease.taken = NULL;
