@@ -241,7 +241,7 @@ enum day_result day_add(struct day_file *file, const struct day_row *row)
 
 /* ---- what is there ---- */
 
-enum day_result day_bounds(struct day_file *file, struct day_row *newest, int64_t *oldestp)
+enum day_result day_newest(struct day_file *file, struct day_row *newest)
 {
     enum { N_NUMBERS = 4 };
     int64_t numbers[N_NUMBERS];
@@ -252,11 +252,12 @@ enum day_result day_bounds(struct day_file *file, struct day_row *newest, int64_
         .ended = numbers[1],
         .ring = (uint64_t)numbers[2],
         .serial = (uint64_t)numbers[3]};
-    const char *sql = "SELECT ended FROM ended ORDER BY number LIMIT 1";
-    if (result == DAY_DONE && ask_numbers(file, sql, oldestp, 1) != DAY_DONE) {
-        *oldestp = newest->ended - newest->ended % DAY_MILLISECONDS;
-    }
     return result;
+}
+
+enum day_result day_oldest(struct day_file *file, int64_t *endedp)
+{
+    return ask_numbers(file, "SELECT ended FROM ended ORDER BY number LIMIT 1", endedp, 1);
 }
 
 void day_scan(struct day_file *file, const struct day_filter *filter, int64_t above, int64_t upto,

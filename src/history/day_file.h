@@ -79,9 +79,10 @@ enum day_result day_commit(struct day_file *file);
 void day_roll_back(struct day_file *file);
 enum day_result day_add(struct day_file *file, const struct day_row *row);
 
-/* .ring, .serial, .number and .ended of the newest row; and when the oldest one ended, or could, if
- * it is damaged; 0: there is none. */
-enum day_result day_bounds(struct day_file *file, struct day_row *newest, int64_t *oldestp);
+/* .ring, .serial, .number and .ended of the newest row; and when the oldest one ended; 0: there is
+ * none. */
+enum day_result day_newest(struct day_file *file, struct day_row *newest);
+enum day_result day_oldest(struct day_file *file, int64_t *endedp);
 
 /* Walks the rows above `above`, up to `upto`. day_next(): *has_rowp false: that was all. Its rows
  * have no .line: day_line() fetches it. False: it, or the row, is damaged. */

@@ -279,7 +279,7 @@ static enum day_result begin_day(const struct days *days, struct day *day)
     char written[DATE_SIZE];
     struct day_row newest = {0};
     struct text line = TEXT_INIT;
-    int64_t oldest, begin = begin_of(day->date);
+    int64_t begin = begin_of(day->date);
     struct day_row first = row_at(&days->added, ROW_SEEN, begin);
     enum day_result result = day_begin(&day->file);
     if (result != DAY_DONE || !days_before(days, day->date)) {
@@ -289,7 +289,7 @@ static enum day_result begin_day(const struct days *days, struct day *day)
     if (strcmp(written, day->date) == 0) {
         first = gap_row(&line, &days->added, begin, days->added.ended, "removed", 0);
     }
-    result = day_bounds(&day->file, &newest, &oldest);
+    result = day_newest(&day->file, &newest);
     result = result == DAY_DONE && newest.number == 0 ? day_add(&day->file, &first) : result;
     text_deinit(&line);
     return result;
@@ -343,8 +343,9 @@ int64_t days_since(struct days *days)
     for (size_t i = 0; i < days->n && oldest == 0; i++) {
         struct day_row newest;
         struct day_file *file = days_use(days, days->list[i]);
-        if (!file || day_bounds(file, &newest, &oldest) != DAY_DONE) {
-            oldest = 0;
+        if (file && day_newest(file, &newest) == DAY_DONE &&
+            day_oldest(file, &oldest) != DAY_DONE) {
+            oldest = begin_of(days->list[i]->date); /* when it could have ended */
         }
     }
     return oldest;
@@ -355,10 +356,9 @@ int64_t days_since(struct days *days)
 /* False: it cannot be looked at now. */
 static bool find_drained(struct days *days, struct day *day, bool *has_rowsp)
 {
-    int64_t oldest;
     struct day_row last;
     struct day_file *file = use(days, day);
-    enum day_result result = file ? day_bounds(file, &last, &oldest) : DAY_FAILS;
+    enum day_result result = file ? day_newest(file, &last) : DAY_FAILS;
     *has_rowsp = result == DAY_DONE && last.ring != 0;
     if (*has_rowsp &&
         (last.ring == days->added.ring ? last.serial >= days->added.serial
@@ -389,11 +389,10 @@ void days_go_on_with(struct days *days, uint64_t ring)
 {
     bool goes_on = days->added.ring == ring;
     for (size_t i = 0; !goes_on && i < days->n; i++) {
-        int64_t oldest;
         struct day_row last;
         struct day_file *file = days_use(days, days->list[i]);
         uint64_t known = days->added.ring == ring ? days->added.serial : 0;
-        bool is_it = file && day_bounds(file, &last, &oldest) == DAY_DONE && last.ring == ring;
+        bool is_it = file && day_newest(file, &last) == DAY_DONE && last.ring == ring;
         if (is_it && last.serial > known) {
             days->added = days->committed = (struct drained){ring, last.serial, last.ended};
         }

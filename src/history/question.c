@@ -32,13 +32,12 @@ static bool take_number(const char *text, uint64_t max, uint64_t *numberp)
 void question_begin(struct question *question, struct days *days)
 {
     struct day_row newest;
-    int64_t oldest;
     struct day *last = days->n > 0 ? days->list[days->n - 1] : NULL;
     struct day_file *file = last ? days_use(days, last) : NULL;
     if (last) { /* also if it cannot be read: that is a gap */
         memcpy(question->end.date, last->date, DATE_SIZE);
     }
-    if (file && day_bounds(file, &newest, &oldest) == DAY_DONE) {
+    if (file && day_newest(file, &newest) == DAY_DONE) {
         question->end.number = newest.number;
     }
     question->at = question->found = question->end;
@@ -140,11 +139,10 @@ static struct day_file *file_at(struct question *question, struct days *days)
 static int64_t newest_at(struct question *question, struct day_file *file)
 {
     struct day_row newest;
-    int64_t oldest;
     if (question->end.number > 0 && strcmp(question->at.date, question->end.date) == 0) {
         return question->end.number;
     }
-    if (day_bounds(file, &newest, &oldest) != DAY_DONE) {
+    if (day_newest(file, &newest) != DAY_DONE) {
         question->n_lost = MAX_LOST + 1;
         return 0;
     }
