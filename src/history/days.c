@@ -151,68 +151,44 @@ struct day_file *days_use(struct days *days, struct day *day)
 
 /* ---- what is too much ---- */
 
-static uint64_t bytes_of(const char *path)
+/* Behind the names of a day's files; from FIRST_ASIDE on those that were set aside. */
+static const char *const suffixes[] = {"", "-wal", ASIDE, ASIDE "-wal"};
+
+enum { FIRST_ASIDE = 2, N_SUFFIXES = sizeof suffixes / sizeof suffixes[0] };
+
+static uint64_t bytes_of_day(const struct days *days, const char *date, size_t first_suffix)
 {
-    struct stat status;
-    return stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
+    uint64_t bytes = 0;
+    for (size_t i = first_suffix; i < N_SUFFIXES; i++) {
+        char path[PATH_MAX];
+        struct stat status;
+        day_path(days, date, suffixes[i], path);
+        bytes += stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
+    }
+    return bytes;
 }
 
-static uint64_t bytes_of_day(const struct days *days, const char *date)
+static void remove_files(const struct days *days, const char *date, size_t first_suffix)
 {
-    char path[PATH_MAX], log[PATH_MAX];
-    day_path(days, date, "", path);
-    day_path(days, date, "-wal", log);
-    return bytes_of(path) + bytes_of(log);
+    for (size_t i = first_suffix; i < N_SUFFIXES; i++) {
+        char path[PATH_MAX];
+        day_path(days, date, suffixes[i], path);
+        unlink(path);
+    }
 }
 
 static void remove_day(struct days *days, size_t i)
 {
-    char path[PATH_MAX];
     struct day *day = days->list[i];
     day_close(&day->file);
-    day_path(days, day->date, "", path);
-    unlink(path);
-    day_path(days, day->date, "-wal", path);
-    unlink(path);
+    remove_files(days, day->date, 0);
     free(day);
     memmove(&days->list[i], &days->list[i + 1], (--days->n - i) * sizeof *days->list);
 }
 
-static int is_aside(const struct dirent *entry)
-{
-    struct tm when;
-    const char *end = strptime(entry->d_name, "%Y-%m-%d", &when);
-    return end && (strcmp(end, ".db" ASIDE) == 0 || strcmp(end, ".db" ASIDE "-wal") == 0);
-}
-
-/* The files that were set aside go first where there is no room, and else when their days would.
- * Adds what is left of them to *totalp. */
-static void trim_aside(const struct days *days, const char *oldest, uint64_t *totalp)
-{
-    char path[PATH_MAX];
-    struct dirent **entries = NULL;
-    int n = scandir(days->directory, &entries, is_aside, alphasort);
-    for (int pass = 0; pass < 2; pass++) {
-        for (int i = 0; i < n; i++) {
-            const char *name = entries[i]->d_name;
-            snprintf(path, sizeof path, "%s/%.32s", days->directory, name);
-            uint64_t size = bytes_of(path);
-            if (pass == 0) {
-                *totalp += size;
-            } else if (*totalp > days->size || strncmp(name, oldest, DATE_SIZE - 1) < 0) {
-                unlink(path);
-                *totalp -= size;
-            }
-        }
-    }
-    for (int i = 0; i < n; i++) {
-        free(entries[i]);
-    }
-    free(entries);
-}
-
-/* Not the day that is being written. A clock that is ahead makes all days look old: as many as are
- * to be kept stay. One of a clock that was ahead is behind today. */
+/* Files that were set aside go first where there is no room; else with their days. Not the day that
+ * is being written. A clock that is ahead makes all days look old: as many as are to be kept stay.
+ * One of a clock that was ahead is behind today. */
 static void trim(struct days *days, int64_t now)
 {
     char oldest[DATE_SIZE], today[DATE_SIZE];
@@ -221,15 +197,17 @@ static void trim(struct days *days, int64_t now)
     date_of(now - (int64_t)milliseconds(days->keep), oldest);
     uint64_t total = 0;
     for (size_t i = 0; i < days->n; i++) {
-        total += bytes_of_day(days, days->list[i]->date);
+        total += bytes_of_day(days, days->list[i]->date, 0);
     }
-    bool has_enough = (int64_t)days->n > n_kept;
-    trim_aside(days, has_enough ? oldest : "", &total);
+    for (size_t i = 0; i < days->n && total > days->size; i++) {
+        total -= bytes_of_day(days, days->list[i]->date, FIRST_ASIDE);
+        remove_files(days, days->list[i]->date, FIRST_ASIDE);
+    }
     size_t first = days->n > 0 && strcmp(days->list[0]->date, today) == 0;
     while (days->n > first &&
         (total > days->size ||
             ((int64_t)days->n > n_kept && strcmp(days->list[first]->date, oldest) < 0))) {
-        total -= bytes_of_day(days, days->list[first]->date);
+        total -= bytes_of_day(days, days->list[first]->date, 0);
         remove_day(days, first);
         first = days->n > 0 && strcmp(days->list[0]->date, today) == 0;
     }
@@ -416,7 +394,8 @@ bool days_open(struct days *days, const char *directory, nanoseconds keep, uint6
     for (int i = 0; i < n; i++) {
         char *name = entries[i]->d_name;
         const char *end = strptime(name, "%Y-%m-%d", &when);
-        if (end == name + DATE_SIZE - 1 && strcmp(end, ".db") == 0) {
+        if (end == name + DATE_SIZE - 1 &&
+            (strcmp(end, ".db") == 0 || strcmp(end, ".db" ASIDE) == 0)) {
             name[DATE_SIZE - 1] = '\0';
             day_of(days, name);
         }
