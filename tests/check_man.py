@@ -147,6 +147,10 @@ def long_options(path):
     return found("options", set(re.findall(r"""^    \{(?:0|'.'), \w+, "([a-z-]+)", """, code[path], re.M)))
 
 
+def options_of_daemon(main):
+    return long_options(main) | long_options("src/service/daemon_options.h")
+
+
 def check_options_of_berthctl():
     text = help_of("berthctl")
     by_help = options_of_help(text)
@@ -241,7 +245,7 @@ def check_history_of_berthctl():
 def check_options_of_berthd():
     by_help = options_of_help(help_of("berthd"))
     require_same("berthd --help", {word[2:] for _, word in by_help},
-                 long_options("src/daemon/main.c"))
+                 options_of_daemon("src/daemon/main.c"))
     page = {key: argument for key, (argument, _) in options_of_page("berthd.8").items()}
     require_same("berthd.8: OPTIONS", page, by_help)
 
@@ -250,7 +254,7 @@ def require_small_daemon(program, room, main, keys):
     """Its options, and the keys of its file, which are in conf/PROGRAM.conf too."""
     page = f"{program}.8"
     by_help = options_of_help(help_of(program))
-    require_same(f"{program} --help", {word[2:] for _, word in by_help}, long_options(main))
+    require_same(f"{program} --help", {word[2:] for _, word in by_help}, options_of_daemon(main))
     options = {key: argument for key, (argument, _) in options_of_page(page).items()}
     require_same(f"{page}: OPTIONS", options, by_help)
     terms = {plain(term).split(" = ")[0] for term, _ in entries(section(page, "CONFIGURATION"))}

@@ -32,12 +32,7 @@ static const struct option_row rows[] = {
         "only check the configuration, and exit"},
     {0, 1, "connect", NULL, TO(option_set_true, connects),
         "with --check: try each database of the file as well"},
-    {0, 1, "ready-fd", "N", TO(option_set_fd, common.ready_fd),
-        "write a line to descriptor N when clients can connect"},
-    {'v', 1, "verbose", NULL, TO(option_set_true, common.verbose), "log more"},
-    {'h', 1, "help", NULL, TO(option_set_true, common.help), "this text"},
-    {0, 1, "version", NULL, TO(option_set_true, common.version), "berthd's version"},
-    {0},
+    DAEMON_OPTION_ROWS("berthd", "write a line to descriptor N when clients can connect"),
 };
 
 static const struct daemon_usage usage = {

@@ -189,12 +189,7 @@ static const struct option_row rows[] = {
     {'L', 1, "listen", "PATH", TO(option_set_text, listen),
         "where to answer; else beside the socket of berthd"},
     {0, 1, "check", NULL, TO(option_set_true, common.check_only), "only check the configuration"},
-    {0, 1, "ready-fd", "N", TO(option_set_fd, common.ready_fd),
-        "write where it answers to descriptor N when it does"},
-    {'v', 1, "verbose", NULL, TO(option_set_true, common.verbose), "log more"},
-    {'h', 1, "help", NULL, TO(option_set_true, common.help), "this text"},
-    {0, 1, "version", NULL, TO(option_set_true, common.version), "berth-history's version"},
-    {0},
+    DAEMON_OPTION_ROWS("berth-history", "write where it answers to descriptor N when it does"),
 };
 
 static const struct daemon_usage usage = {

@@ -13,6 +13,16 @@ struct daemon_options {
 
 set_option option_set_fd;
 
+#define DAEMON_OPTION(set, member) set, offsetof(struct daemon_options, member)
+
+/* The last rows of each table. */
+#define DAEMON_OPTION_ROWS(program, ready_fd_help)                                                 \
+    {0, 1, "ready-fd", "N", DAEMON_OPTION(option_set_fd, ready_fd), ready_fd_help},                \
+    {'v', 1, "verbose", NULL, DAEMON_OPTION(option_set_true, verbose), "log more"},                \
+    {'h', 1, "help", NULL, DAEMON_OPTION(option_set_true, help), "this text"},                     \
+    {0, 1, "version", NULL, DAEMON_OPTION(option_set_true, version), program "'s version"},        \
+    {0}
+
 struct daemon_usage {
     const char *head, *more; /* before and after the options */
     const struct option_row *rows;

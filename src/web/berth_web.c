@@ -219,12 +219,8 @@ static const struct option_row rows[] = {
         "an address of loopback with a port, or the path of a Unix socket;\n"
         "else " WEB_LISTEN_DEFAULT},
     {0, 1, "check", NULL, TO(option_set_true, common.check_only), "only check the configuration"},
-    {0, 1, "ready-fd", "N", TO(option_set_fd, common.ready_fd),
-        "write where it serves to descriptor N when browsers can connect"},
-    {'v', 1, "verbose", NULL, TO(option_set_true, common.verbose), "log more"},
-    {'h', 1, "help", NULL, TO(option_set_true, common.help), "this text"},
-    {0, 1, "version", NULL, TO(option_set_true, common.version), "berth-web's version"},
-    {0},
+    DAEMON_OPTION_ROWS(
+        "berth-web", "write where it serves to descriptor N when browsers can connect"),
 };
 
 static const struct daemon_usage usage = {
