@@ -10,15 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* MS-N, as the server gives them. */
-static bool is_stream_id(const char *word)
-{
-    const char *digits = "0123456789";
-    size_t n = strspn(word, digits);
-    return n > 0 && word[n] == '-' && word[n + 1] != '\0' &&
-        word[n + 1 + strspn(word + n + 1, digits)] == '\0' && strlen(word) < STREAM_ID_SIZE;
-}
-
 /* Of that many milliseconds ago; none: `usual`. */
 static bool take_instant(
     const struct call *call, const char *word, nanoseconds usual, nanoseconds *instantp)
@@ -66,9 +57,10 @@ static const char *take_filter(
 {
     const char *const *keys = call->request->keys;
     const char *after = keys[KEY_INDEX_after], *wrong = past_take_keys(call, filter);
+    uint64_t ms, number;
     if (!wrong && !take_lease(call, database, keys[KEY_INDEX_lease], filter)) {
         return "lease";
-    } else if (!wrong && after && !is_stream_id(after)) {
+    } else if (!wrong && after && !stream_id_parse(after, &ms, &number)) {
         return "after";
     }
     snprintf(filter->after, sizeof filter->after, "%s", !wrong && after ? after : "");

@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "history/rows.h"
 #include "log/log.h"
-#include "status/viewer.h"
+#include "status/fleet_ended.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -56,20 +56,6 @@ static uint64_t number_of(char *const words[], size_t n, const char *key)
     return number;
 }
 
-/* MS-N */
-static bool read_id(const char *id, struct drained *position)
-{
-    char ms[24];
-    size_t n = id ? strcspn(id, "-") : 0;
-    if (n == 0 || n >= sizeof ms || id[n] != '-') {
-        return false;
-    }
-    memcpy(ms, id, n);
-    ms[n] = '\0';
-    return number_parse(ms, INT64_MAX, &position->ring) &&
-        number_parse(id + n + 1, UINT64_MAX, &position->serial);
-}
-
 /* Those that are for us alone. */
 static void cut_keys(char *line)
 {
@@ -109,7 +95,8 @@ static bool add_entry(struct copies *copies, char *const words[], size_t n, char
     int64_t from = (int64_t)number_of(words, n, from_key);
     const char *why = words_find(words, n, "why");
     why = is_gap && why ? why : "";
-    if (!read_id(words_find(words, n, "id"), &at)) { /* the next answer says it again, or more */
+    if (!stream_id_parse(words_find(words, n, "id"), &at.ring, &at.serial)) {
+        /* The next answer says it again, or more. */
         copies->has_failed |= strcmp(why, "down") == 0;
         return true;
     }

@@ -14,17 +14,17 @@
 
 enum page_field { PAGE_WORD, PAGE_NOW, PAGE_FIRST, PAGE_NEXT, PAGE_MISSED, N_PAGE_FIELDS };
 
+bool stream_id_parse(const char *id, uint64_t *msp, uint64_t *numberp)
+{
+    char ms[STREAM_ID_SIZE];
+    const char *rest = id ? fleet_take_word(id, '-', ms, sizeof ms) : NULL;
+    return rest && number_parse(ms, INT64_MAX, msp) && number_parse(rest, UINT64_MAX, numberp);
+}
+
 uint64_t fleet_id_time(const char *id)
 {
-    char digits[STREAM_ID_SIZE];
-    uint64_t ms = 0;
-    size_t n = strcspn(id, "-");
-    if (n < sizeof digits && id[n] == '-') {
-        memcpy(digits, id, n);
-        digits[n] = '\0';
-        number_parse(digits, MAX_MS, &ms);
-    }
-    return ms;
+    uint64_t ms, number;
+    return stream_id_parse(id, &ms, &number) && ms <= MAX_MS ? ms : 0;
 }
 
 bool fleet_page_read(

@@ -21,6 +21,8 @@ struct fleet_page {
 /* False: the server has not said it. */
 bool fleet_page_read(
     struct fleet_page *page, const struct fleet_rows *rows, nanoseconds read_at);
+/* Takes MS-N apart. False: it is no id of an entry; or NULL. */
+bool stream_id_parse(const char *id, uint64_t *msp, uint64_t *numberp);
 /* When an entry with that id came; 0: it is none. */
 uint64_t fleet_id_time(const char *id);
 /* By this host's clock that never steps. */
