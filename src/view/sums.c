@@ -92,8 +92,7 @@ size_t sums_list(const struct sums *sums, const struct sums_row ***listp)
     return n;
 }
 
-/* NULL: those of all. */
-static void forget_rows(struct sums *sums, const char *database)
+void sums_forget(struct sums *sums, const char *database)
 {
     const struct sums_row **rows;
     size_t n = sums_list(sums, &rows);
@@ -103,11 +102,6 @@ static void forget_rows(struct sums *sums, const char *database)
         }
     }
     free(rows);
-}
-
-void sums_forget(struct sums *sums, const char *database)
-{
-    forget_rows(sums, database);
 }
 
 void sums_merge(struct sums *into, const struct sums *from)
@@ -123,7 +117,7 @@ void sums_merge(struct sums *into, const struct sums *from)
 
 void sums_deinit(struct sums *sums)
 {
-    forget_rows(sums, NULL);
+    sums_forget(sums, NULL);
     table_deinit(&sums->rows);
     *sums = (struct sums){0};
 }

@@ -68,7 +68,7 @@ void sums_add(struct sums *sums, const struct sums_entry *entry,
 void figures_merge(struct figures *into, const struct figures *from);
 void figures_deinit(struct figures *figures);
 
-/* Drops what has been counted of that database. */
+/* Drops what has been counted of that database; NULL: all. */
 void sums_forget(struct sums *sums, const char *database);
 /* Adds what another has counted. */
 void sums_merge(struct sums *into, const struct sums *from);
