@@ -74,7 +74,7 @@ static const struct story ends[] = {
         {"lock d kill-after=3 nested=share", "ann has P: d", "at 1",
             "ann2 acquires A: d parent=P -> ok d~=0", "bob waits B: d",
             "revoke-saying P: now -> ok; P stop revoked (now); A stop revoked (now)", "ann ends P",
-            "at 4.499", "at 4.5 -> ok; A lost revoked; B granted d=0"}},
+            "at 4.499", "at 4.5 -> ok; A lost revoked (now); B granted d=0"}},
     {"its own user stops it, then an operator",
         {"lock d kill-after=3 nested=share", "ann has P: d pid=7", "at 1",
             "ann acquires A: d parent=P pid=8 -> ok d~=0",
