@@ -198,8 +198,8 @@ nanoseconds core_grace_until(const struct core *core);
 enum outcome core_restore(struct core *core, const struct saved_lease *saved, nanoseconds now,
     struct effects *effects, struct lease **leasep);
 
-/* After the last of them: what shares units of a lease that is not back, or is over, is stopped. Not
- * before: that lease must be there for all who share it. */
+/* After the last of them: what shares units of a lease that is not back, or is over, is stopped.
+ * Not before: that lease must be there for all who share it. */
 void core_end_restoring(struct core *core, nanoseconds now, struct effects *effects);
 
 /* Says in *saved when the lease ended and how long its units rest. Returns until when the last of
