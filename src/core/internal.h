@@ -124,14 +124,11 @@ nanoseconds shares_hold_until(const struct lease *lease);
  * no queue. `why` is counted; OUTCOME_OK is not. Others may share its units: lease_over(). */
 void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects);
-/* Ends a waiting lease: effect and unlink. */
-void core_deny(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
-    struct effects *effects);
+
+/* ---- settle.c ---- */
+
 /* Marks every queue to be looked at. */
 void core_mark_all_dirty(struct core *core);
-
-/* ---- queue.c ---- */
-
 /* Ends every operation: grants what can be granted, forgets what is idle. */
 void core_settle(struct core *core, nanoseconds now, struct effects *effects);
 
@@ -160,6 +157,9 @@ bool lease_is_notify_only(const struct lease *lease);
 
 /* ---- stop.c ---- */
 
+/* Ends a waiting lease: effect and unlink. */
+void core_deny(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
+    struct effects *effects);
 /* Handles the first lease that is due. */
 void lease_timer_is_due(struct core *core, nanoseconds now, struct effects *effects);
 /* The same of those whose database could not be reached in time. */

@@ -90,39 +90,3 @@ void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why,
     lease->next_ended = effects->ended;
     effects->ended = lease;
 }
-
-void core_deny(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
-    struct effects *effects)
-{
-    struct client *client = lease_real_client(lease);
-    lease_over(core, lease, why, now, effects);
-    effects_append(effects, EFFECT_DENIED, lease, client, why);
-}
-
-void core_end(struct core *core, struct lease *lease, const struct client *by, nanoseconds now,
-    struct effects *effects)
-{
-    struct client *client = lease_real_client(lease);
-    bool was_held = lease->state == LEASE_HELD;
-    enum outcome why = was_held ? OUTCOME_RELEASED : OUTCOME_CANCELLED;
-    lease_over(core, lease, why, now, effects);
-    if (client != by) {
-        effects_append(effects, was_held ? EFFECT_LOST : EFFECT_DENIED, lease, client, why);
-    }
-    core_settle(core, now, effects);
-}
-
-void core_abort_acquire(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
-    struct effects *effects)
-{
-    lease_over(core, lease, why, now, effects);
-    core_settle(core, now, effects);
-}
-
-void core_mark_all_dirty(struct core *core)
-{
-    struct resource *resource;
-    TAILQ_FOREACH (resource, &core->resource_list, link) {
-        queue_mark_dirty(core, resource);
-    }
-}

@@ -394,31 +394,6 @@ void queue_pump(struct core *core, nanoseconds now, struct effects *effects)
     }
 }
 
-/* Those whom a circle denies let others go. */
-static void break_circles(struct core *core, nanoseconds now, struct effects *effects)
-{
-    struct lease *victim;
-    while ((victim = circle_next_victim(core))) {
-        size_t before = effects->n;
-        const char *resource = victim->claims[core->circle.claim].resource->name;
-        core_deny(core, victim, OUTCOME_CIRCLE, now, effects);
-        effects_name_resource(effects, before, victim, resource);
-        queue_pump(core, now, effects);
-    }
-}
-
-void core_settle(struct core *core, nanoseconds now, struct effects *effects)
-{
-    queue_pump(core, now, effects);
-    if (core->may_have_circle) {
-        break_circles(core, now, effects);
-    }
-    if (core_is_drained(core) && !core->drain_reported) {
-        core->drain_reported = true;
-        effects_append(effects, EFFECT_DRAINED, NULL, NULL, OUTCOME_OK);
-    }
-}
-
 /* ---- after the rules have changed ---- */
 
 struct claim **queue_waiters(const struct resource *resource, size_t *np)

@@ -245,6 +245,34 @@ void lease_over(struct core *core, struct lease *lease, enum outcome why, nanose
     }
 }
 
+void core_deny(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
+    struct effects *effects)
+{
+    struct client *client = lease_real_client(lease);
+    lease_over(core, lease, why, now, effects);
+    effects_append(effects, EFFECT_DENIED, lease, client, why);
+}
+
+void core_end(struct core *core, struct lease *lease, const struct client *by, nanoseconds now,
+    struct effects *effects)
+{
+    struct client *client = lease_real_client(lease);
+    bool was_held = lease->state == LEASE_HELD;
+    enum outcome why = was_held ? OUTCOME_RELEASED : OUTCOME_CANCELLED;
+    lease_over(core, lease, why, now, effects);
+    if (client != by) {
+        effects_append(effects, was_held ? EFFECT_LOST : EFFECT_DENIED, lease, client, why);
+    }
+    core_settle(core, now, effects);
+}
+
+void core_abort_acquire(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
+    struct effects *effects)
+{
+    lease_over(core, lease, why, now, effects);
+    core_settle(core, now, effects);
+}
+
 void stop_restored_share(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
