@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 /* The pipe carries what is used of the struct: the number of bytes in the block, then the block. */
@@ -49,12 +50,15 @@ static void write_all(int fd, const void *in, size_t n)
     }
 }
 
-static int say_not_executed(char **argv, int error)
+static int say_not_executed(char **argv, const struct file_lock *file_lock, int error)
 {
     bool is_a_line = error == ENOENT && !argv[1] && strpbrk(argv[0], " ;|&<>$");
-    message("%s: %s%s", argv[0], strerror(error),
-        is_a_line ? "; to run a shell command line: -- sh -c '...'" : "");
-    return error == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE;
+    const char *words = file_lock ? "-c '...'" : "-- sh -c '...'";
+    message("%s: %s%s%s", argv[0], strerror(error),
+        is_a_line ? "; to run a shell command line: " : "", is_a_line ? words : "");
+    return file_lock      ? EX_UNAVAILABLE
+        : error == ENOENT ? STATUS_NOT_FOUND
+                          : STATUS_CANNOT_EXECUTE;
 }
 
 /* 0: exec may succeed, or fail in another way. */
@@ -90,16 +94,16 @@ static int error_of_command(const char *name)
     return error;
 }
 
-int child_check_command(char **argv)
+int child_check_command(char **argv, const struct file_lock *file_lock)
 {
     int error = error_of_command(argv[0]);
-    return error != 0 ? say_not_executed(argv, error) : 0;
+    return error != 0 ? say_not_executed(argv, file_lock, error) : 0;
 }
 
-int child_execute(char **argv)
+int child_execute(char **argv, const struct file_lock *file_lock)
 {
     execvp(argv[0], argv);
-    return say_not_executed(argv, errno);
+    return say_not_executed(argv, file_lock, errno);
 }
 
 /* Of a wrapper that is killed meanwhile the job does not begin. */
@@ -132,7 +136,7 @@ static _Noreturn void child_main(
     } else {
         environment_enter(&environment);
     }
-    _exit(child_execute(argv));
+    _exit(child_execute(argv, child->file_lock));
 }
 
 bool child_fork(struct child *child, char **argv, const struct signals *signals)

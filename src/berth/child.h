@@ -42,12 +42,12 @@ bool child_has_group(const struct child *child);
 void child_stop(const struct child *child, int signal, bool only_new);
 
 /* Before a wait that would be in vain: 0, or the exit status after a message if the command does
- * not exist, or cannot be executed, by now. */
-int child_check_command(char **argv);
+ * not exist, or cannot be executed, by now. With a file_lock it is flock(1)'s. */
+int child_check_command(char **argv, const struct file_lock *file_lock);
 
 /* Executes argv in place of this process, whose environment is ready. If that fails, writes a
- * message and returns the exit status. */
-int child_execute(char **argv);
+ * message and returns the exit status, as above. */
+int child_execute(char **argv, const struct file_lock *file_lock);
 
 enum child_change { CHILD_AS_BEFORE, CHILD_STOPPED, CHILD_ENDED };
 

@@ -1,7 +1,7 @@
 /* flock_command.c - `berth flock`: the command line of flock(1) for `berth run`, with a lease named
  * after the file and its user, and the file's own lock. */
 #include "base/utf8.h"
-#include "berth/child.h"
+#include "base/words.h"
 #include "berth/file_lock.h"
 #include "berth/options.h"
 #include "client/message.h"
@@ -98,9 +98,6 @@ int command_flock(const struct options *given)
     int status = file_lock_open(&lock);
     if (status != 0) {
         return status;
-    }
-    if (child_check_command(options.command) != 0) {
-        return EX_UNAVAILABLE;
     }
     if (!name_lease(&options, &lock)) {
         return EX_OSERR;

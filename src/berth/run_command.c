@@ -292,18 +292,20 @@ static int execute_in_place(
     signals_restore(&acquire_loop->signals);
     if (options->file_lock) {
         int status;
-        return file_lock_take(options->file_lock, &status) ? child_execute(options->command)
-                                                           : status;
+        if (!file_lock_take(options->file_lock, &status)) {
+            return status;
+        }
+    } else {
+        environment_prepare(alloca(environment_size()));
+        environment_enter(&environment);
     }
-    environment_prepare(alloca(environment_size()));
-    environment_enter(&environment);
-    return child_execute(options->command);
+    return child_execute(options->command, options->file_lock);
 }
 
 int command_run(const struct options *options)
 {
     static struct run run; /* large */
-    int status = child_check_command(options->command);
+    int status = child_check_command(options->command, options->file_lock);
     if (status != 0) {
         return status;
     }

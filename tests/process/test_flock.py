@@ -340,6 +340,7 @@ def test_a_reader_opens_it(berth, daemon, file):
     (["none/lock", "true"], 66, "cannot open none/lock: No such file or directory"),
     (["lock", "no-such-program"], 69, "no-such-program: No such file or directory"),
     (["lock", "/"], 69, "/: Permission denied"),
+    (["lock", "echo a; echo b"], 69, "to run a shell command line: -c '...'\n"),
     (["9"], 64, "FILE and COMMAND are required"),
     (["-u", "9"], 64, "use flock(1)"),
     (["-u", "lock", "true"], 64, "use flock(1)"),
@@ -361,6 +362,15 @@ def test_what_is_wrong(berth, daemon, words, code, said):
 def test_its_options_are_its_own(berth, daemon, file):
     assert berth("flock", "-n", file, "echo", "-n", "-w", "--").stdout == "-w --"
     assert berth("flock", "--", file, "printf", "%s.", "--help").stdout == "--help."
+
+
+@pytest.mark.parametrize("fork", [[], ["-F"]])
+def test_one_that_exec_refuses(berth, daemon, file, directory, fork):
+    """It is seen too late for berth to say so before it waits."""
+    (directory / "job").write_text("#!/no/such/shell\n")
+    (directory / "job").chmod(0o755)
+    done = berth("flock", *fork, file, "./job")
+    assert (done.returncode, done.stderr) == (69, "berth: ./job: No such file or directory\n")
 
 
 def test_a_line_for_the_shell(berth, daemon, file, directory):
