@@ -30,12 +30,18 @@ static const char *set_exclusive(void *member, char *argument)
     return NULL;
 }
 
-/* As flock(1) takes it: .5 is allowed. */
+/* As flock(1) takes it: .5 is allowed, and -n goes first. */
 static const char *set_seconds(void *member, char *argument)
 {
     char text[64];
+    nanoseconds seconds, *wait = member;
     int length = snprintf(text, sizeof text, "%s%s", argument[0] == '.' ? "0" : "", argument);
-    return option_set_duration(member, length < (int)sizeof text ? text : argument);
+    const char *wrong =
+        option_set_duration(&seconds, length < (int)sizeof text ? text : argument);
+    if (!wrong && *wait != 0) {
+        *wait = seconds;
+    }
+    return wrong;
 }
 
 static const char *set_conflict_status(void *member, char *argument)

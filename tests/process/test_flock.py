@@ -114,6 +114,8 @@ def test_those_who_use_flock(berth, client, file, fork):
         for words, code in (["-n"], 1), (["-w", ".05"], 1), (["-n", "-E", "0"], 0), (["-w", ".05", "-E", "0"], 0):
             done = berth("flock", *fork, *words, file, "echo", "ran")
             assert (done.returncode, done.stdout, done.stderr) == (code, "", ""), words
+        for words in ["-n", "-w", "60"], ["-w60", "-n"], ["-nw", "60"]:
+            assert berth("flock", *fork, *words, file, "true").returncode == 1
         begun = time.monotonic()
         done = berth("flock", *fork, "--verbose", "-w", "0.3", "-E", "9", file, "true")
         assert done.returncode == 9 and done.stderr.endswith(f"berth: {file}: its lock is taken\n")
