@@ -80,7 +80,16 @@ static bool begin_alarms(timer_t *timer, nanoseconds at)
 }
 
 /* False with errno; EINTR: the time is over. */
-static bool wait_until(const struct file_lock *lock)
+static bool wait_for_lock(const struct file_lock *lock)
+{
+    bool is_got;
+    do {
+        is_got = take(lock, 0) == 0;
+    } while (!is_got && errno == EINTR && clock_now() < lock->until);
+    return is_got;
+}
+
+static bool wait_with_alarms(const struct file_lock *lock)
 {
     struct sigaction action = {.sa_handler = on_alarm}, old_action;
     sigset_t alarm, old_mask;
@@ -91,9 +100,7 @@ static bool wait_until(const struct file_lock *lock)
     sigprocmask(SIG_UNBLOCK, &alarm, &old_mask);
     bool is_got = false;
     if (begin_alarms(&timer, lock->until)) {
-        do {
-            is_got = take(lock, 0) == 0;
-        } while (!is_got && errno == EINTR && clock_now() < lock->until);
+        is_got = wait_for_lock(lock);
         int error = errno;
         timer_delete(timer);
         errno = error;
@@ -101,15 +108,6 @@ static bool wait_until(const struct file_lock *lock)
     sigprocmask(SIG_SETMASK, &old_mask, NULL);
     sigaction(SIGALRM, &old_action, NULL);
     return is_got;
-}
-
-static bool wait_for_ever(const struct file_lock *lock)
-{
-    int result;
-    do {
-        result = take(lock, 0);
-    } while (result != 0 && errno == EINTR);
-    return result == 0;
 }
 
 static bool file_lock_wait(const struct file_lock *lock)
@@ -120,7 +118,7 @@ static bool file_lock_wait(const struct file_lock *lock)
     if (lock->is_verbose) {
         message("waiting for the file's lock: %s", lock->path);
     }
-    return lock->until == NEVER ? wait_for_ever(lock) : wait_until(lock);
+    return lock->until == NEVER ? wait_for_lock(lock) : wait_with_alarms(lock);
 }
 
 bool file_lock_take(const struct file_lock *lock, int *statusp)
