@@ -75,8 +75,11 @@ static bool begin_alarms(timer_t *timer, nanoseconds at)
         .it_interval = {.tv_nsec = 10 * NANOSECONDS_PER_MILLISECOND},
     };
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
-    return timer_create(CLOCK_BOOTTIME, &event, timer) == 0 &&
-        timer_settime(*timer, TIMER_ABSTIME, &when, NULL) == 0;
+    if (timer_create(CLOCK_BOOTTIME, &event, timer) != 0) {
+        errno = ENOMEM; /* EAGAIN, as of too many signals, would mean that the lock is taken */
+        return false;
+    }
+    return timer_settime(*timer, TIMER_ABSTIME, &when, NULL) == 0;
 }
 
 /* False with errno; EINTR: the time is over. */

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from resource import RLIMIT_SIGPENDING, setrlimit
 
 import pytest
 
@@ -123,6 +124,15 @@ def test_those_who_use_flock(berth, client, file, fork):
         process = berth.start("flock", *fork, "-w", "60", file, "echo", "ran")
         until(lambda: holder(client, file))
     assert process.communicate(timeout=DEADLINE) == (b"ran\n", b"") and process.returncode == 0
+
+
+@pytest.mark.parametrize("fork", [[], ["-F"]])
+def test_no_room_for_a_timer(berth, daemon, file, fork):
+    """It is no conflict."""
+    with Taken(file):
+        done = berth("flock", *fork, "-w", "60", file, "true",
+                     preexec_fn=lambda: setrlimit(RLIMIT_SIGPENDING, (0, 0)))
+    assert (done.returncode, done.stderr) == (71, f"berth: {file}: Cannot allocate memory\n")
 
 
 def test_one_timeout_covers_both(berth, client, file):
