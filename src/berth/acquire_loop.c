@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/timerfd.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 static bool alarm_init(struct alarm *alarm)
@@ -45,7 +46,7 @@ bool acquire_loop_init(struct acquire_loop *acquire_loop, const struct options *
     }
     if (!signals_init(&acquire_loop->signals) || !alarm_init(&acquire_loop->alarm)) {
         message("cannot start: %s", strerror(errno));
-        acquire_loop->status = STATUS_CANNOT_EXECUTE;
+        acquire_loop->status = options->file_lock ? EX_OSERR : STATUS_CANNOT_EXECUTE;
         return false;
     }
     return true;

@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 struct run {
@@ -233,7 +234,7 @@ static bool run_init(struct run *run, const struct options *options)
     if ((options->tree && !tree_init(&run->tree)) ||
         !child_fork(&run->child, options->command, &run->acquire_loop.signals)) {
         message("cannot start a job: %s", strerror(errno));
-        run->status = STATUS_CANNOT_EXECUTE;
+        run->status = options->file_lock ? EX_OSERR : STATUS_CANNOT_EXECUTE;
         return false;
     }
     terminal_init(&run->terminal);

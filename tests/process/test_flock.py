@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from resource import RLIMIT_SIGPENDING, setrlimit
+from resource import RLIMIT_NOFILE, RLIMIT_SIGPENDING, setrlimit
 
 import pytest
 
@@ -374,6 +374,12 @@ def test_what_is_wrong(berth, daemon, words, code, said):
 def test_its_options_are_its_own(berth, daemon, file):
     assert berth("flock", "-n", file, "echo", "-n", "-w", "--").stdout == "-w --"
     assert berth("flock", "--", file, "printf", "%s.", "--help").stdout == "--help."
+
+
+@pytest.mark.parametrize("n", [5, 6, 7])
+def test_no_descriptors(berth, daemon, file, n):
+    done = berth("flock", file, "true", preexec_fn=lambda: setrlimit(RLIMIT_NOFILE, (n, n)))
+    assert done.returncode == 71 and "Too many open files" in done.stderr
 
 
 @pytest.mark.parametrize("fork", [[], ["-F"]])
