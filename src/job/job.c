@@ -51,10 +51,13 @@ static bool is_lent(const struct lease *lease)
     return lease->uid != 0 && lease->uid != geteuid();
 }
 
+/* While the kernel says who has which lock, nobody on the machine gets one, and berthd waits: often
+ * for ten milliseconds. So it is asked about leases of `berth flock` alone. */
 int32_t job_file_lock_holder(const struct lease *lease)
 {
     bool has_job = lease->binding == BOUND_PROCESS && !lease_is_programs(lease);
-    return has_job ? process_file_lock_holder(lease->process.pid) : 0;
+    bool is_of_file = lease->claims[0].resource->definition->has_own_names;
+    return has_job && is_of_file ? process_file_lock_holder(lease->process.pid) : 0;
 }
 
 /* The signal for processes that the lease's user may not signal: none that the user has chosen, and

@@ -23,7 +23,8 @@ struct jobs {
  * signal it. */
 bool job_holder_may_not_signal(const struct lease *lease);
 
-/* Whether the process of a held lease waits for the lock of a file: as viewer.h has it. */
+/* Whether the process of a held lease of own-names waits for the lock of a file: as viewer.h has
+ * it. */
 int32_t job_file_lock_holder(const struct lease *lease);
 
 /* EFFECT_WATCH, EFFECT_UNWATCH (job_forget()) and EFFECT_SIGNAL. */

@@ -163,6 +163,18 @@ def test_why(berth, berthctl, client, file):
     assert first.wait(DEADLINE) == second.wait(DEADLINE) == 0
 
 
+def test_why_of_other_leases(berth, berthctl, client, file):
+    """It does not look whether their jobs wait so: that takes long."""
+    waits = "import fcntl; print('began', flush=True); fcntl.flock(open('lock'), fcntl.LOCK_EX)"
+    with Taken(file):
+        process = berth.start("run", "deploy", "--", sys.executable, "-c", waits)
+        assert read_line(process.stdout) == "began"
+        time.sleep(0.1)
+        said = berthctl("why", "deploy").stdout
+        assert "has held deploy" in said and "file" not in said
+    assert process.wait(DEADLINE) == 0
+
+
 def test_in_order(berth, client, file, directory):
     """First come, first served, which the file's lock alone does not promise."""
     first = holding(berth, file)
