@@ -42,7 +42,7 @@ bool flock_take_words(struct options *options, char **words, int n, int dashes)
         message("FILE and COMMAND are required; for a file descriptor, and for -u, use flock(1)");
         return false;
     }
-    if (options->no_fork && options->close_file) {
+    if (options->no_fork && options->given_lock.is_closed) {
         message("--no-fork cannot be combined with --close");
         return false;
     }
@@ -50,7 +50,7 @@ bool flock_take_words(struct options *options, char **words, int n, int dashes)
         message("%s needs exactly one argument", words[1]);
         return false;
     }
-    options->file = words[0];
+    options->given_lock.path = words[0];
     options->command = is_for_shell(words[1]) ? shell_command(words + 1) : words + 1;
     return true;
 }
@@ -80,28 +80,23 @@ static bool name_lease(struct options *options, const struct file_lock *lock)
 int command_flock(const struct options *given)
 {
     static struct options options; /* large */
-    static struct file_lock lock;
+    struct file_lock *lock = &options.given_lock;
     options = *given;
     options.if_down = IF_DOWN_RUN;
     options.quiet = !options.verbose;
     if (options.conflict_status < 0) {
         options.conflict_status = DEFAULT_CONFLICT_STATUS;
     }
-    lock = (struct file_lock){
-        .path = options.file,
-        .is_shared = options.share_file,
-        .is_closed = options.close_file,
-        .is_verbose = options.verbose,
-        .until = options.wait == NEVER ? NEVER : clock_now() + options.wait,
-        .conflict_status = options.conflict_status,
-    };
-    int status = file_lock_open(&lock);
+    lock->is_verbose = options.verbose;
+    lock->until = options.wait == NEVER ? NEVER : clock_now() + options.wait;
+    lock->conflict_status = options.conflict_status;
+    int status = file_lock_open(lock);
     if (status != 0) {
         return status;
     }
-    if (!name_lease(&options, &lock)) {
+    if (!name_lease(&options, lock)) {
         return EX_OSERR;
     }
-    options.file_lock = &lock;
+    options.file_lock = lock;
     return command_run(&options);
 }

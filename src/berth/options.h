@@ -6,6 +6,7 @@
 #include "base/nested.h"
 #include "base/on_lost.h"
 #include "base/option_table.h"
+#include "berth/file_lock.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,8 +20,6 @@ enum if_down {
     IF_DOWN_WAIT, /* until berthd is there */
     IF_DOWN_RUN, /* without a lease */
 };
-
-struct file_lock;
 
 struct wanted {
     const char *name; /* not NUL-terminated: ":COUNT" may follow */
@@ -52,9 +51,8 @@ struct options {
     bool quiet, verbose;
     bool help;
 
-    /* flock: */
-    const char *file;
-    bool share_file, close_file, unlock_file;
+    struct file_lock given_lock; /* flock */
+    bool unlock_file; /* flock */
     const struct file_lock *file_lock; /* which the job takes first; NULL: none */
 };
 
