@@ -222,14 +222,8 @@ static enum outcome acquire(struct core *core, struct client *client,
     const struct acquire_request *ask, nanoseconds now, struct effects *effects,
     struct lease **leasep, const char **at_faultp)
 {
-    struct acquire_request sorted;
-    enum outcome outcome = shares_find(core, client->uid, &ask, now, &sorted, at_faultp);
-    if (outcome != OUTCOME_OK) {
-        core_count_refused(core, ask, outcome);
-        return outcome;
-    }
     struct lease *lease = lease_new(ask, client->uid, now);
-    outcome = acquire_resolve(core, ask, false, lease, at_faultp);
+    enum outcome outcome = acquire_resolve(core, ask, false, lease, at_faultp);
     if (outcome == OUTCOME_OK &&
         !charge_take(&lease->charge, &core->accounts, lease->uid, ACCOUNT_LEASES)) {
         outcome = OUTCOME_QUOTA;
@@ -256,8 +250,14 @@ enum outcome core_acquire(struct core *core, struct client *client,
     const struct acquire_request *ask, nanoseconds now, struct effects *effects,
     struct lease **leasep, const char **at_faultp)
 {
+    struct acquire_request sorted;
     *leasep = NULL;
     *at_faultp = NULL;
-    enum outcome outcome = acquire(core, client, ask, now, effects, leasep, at_faultp);
+    enum outcome outcome = shares_find(core, client->uid, &ask, now, &sorted, at_faultp);
+    if (outcome == OUTCOME_OK) {
+        outcome = acquire(core, client, ask, now, effects, leasep, at_faultp);
+    } else {
+        core_count_refused(core, ask, outcome);
+    }
     return acquire_finish(core, ask, outcome, now, effects, leasep, at_faultp);
 }

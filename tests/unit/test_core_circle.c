@@ -39,6 +39,9 @@ static const struct story circles[] = {
     {"for several resources at once",
         {"lock a", "lock b", "lock c", "ann has A: a", "bob has B: b", "ann waits N: c b parent=A",
             "bob acquires M: c a parent=B -> circle a"}},
+    {"for what it does not share",
+        {"lock a", "lock b", "lock d nested=share", "ann has A: a d", "bob has B: b",
+            "at 1", "bob waits M: a parent=B", "ann acquires N: d b parent=A -> circle b"}},
     /* W only waits for those in the circle: it is served when that is broken. */
     {"of those in the circle, not of those who wait for it",
         {"lock a", "lock b", "lock w", "ann has A: a", "bob has B: b", "cy has C: w",
