@@ -289,7 +289,7 @@ void command_acquire(struct call *call)
         : NULL;
     if (known) {
         repeat(call, &asked.ask, known);
-    } else if (core_shares_all(call->server->core, call->conn->client.uid, &asked.ask, call->now) ||
+    } else if (core_shares_all(call->server->core, call->conn->client.uid, &asked.ask) ||
         can_be_asked(call, &asked.ask)) {
         command_acquire_take_lease(call, &asked);
     }

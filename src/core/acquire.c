@@ -253,7 +253,7 @@ enum outcome core_acquire(struct core *core, struct client *client,
     struct acquire_request sorted;
     *leasep = NULL;
     *at_faultp = NULL;
-    enum outcome outcome = shares_find(core, client->uid, &ask, now, &sorted, at_faultp);
+    enum outcome outcome = shares_find(core, 0, client->uid, &ask, &sorted, at_faultp);
     if (outcome == OUTCOME_OK) {
         outcome = acquire(core, client, ask, now, effects, leasep, at_faultp);
     } else {

@@ -14,14 +14,6 @@ enum {
 
 /* ---- who runs under whom ---- */
 
-/* Leases that lie about it form no ring: ids grow. */
-static struct lease *lease_above(struct core *core, const struct lease *below)
-{
-    uint64_t id = below->attributes.parent;
-    struct lease *above = id != 0 && id < below->id ? core_find_lease(core, id) : NULL;
-    return above && above->state == LEASE_HELD ? above : NULL;
-}
-
 /* The ancestors of a lease, the nearest first. */
 struct line {
     struct core *core;
@@ -34,8 +26,8 @@ struct line {
 
 static void line_next(struct line *line)
 {
-    struct lease *above =
-        ++line->n <= MAX_ANCESTORS ? lease_above(line->core, line->at ? line->at : line->of) : NULL;
+    const struct lease *below = line->at ? line->at : line->of;
+    struct lease *above = ++line->n <= MAX_ANCESTORS ? core_lease_above(line->core, below) : NULL;
     bool counts = above && (!line->is_of_one_user || above->uid == line->of->uid);
     line->at = counts ? above : NULL;
 }

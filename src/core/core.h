@@ -96,12 +96,11 @@ struct circle {
 /* Of the request that was denied so last. */
 const struct circle *core_last_circle(const struct core *core);
 /* What the nearest lease above a request has of that resource; NULL if none has any. */
-const struct claim *core_claim_above(struct core *core, uint32_t uid,
-    const struct acquire_request *ask, nanoseconds now, const char *name);
+const struct claim *core_claim_above(
+    struct core *core, uint32_t uid, const struct acquire_request *ask, const char *name);
 /* Whether it would be answered without any of the resources' queues or databases: the request's
  * leases above have all that it wants, and share it. */
-bool core_shares_all(
-    struct core *core, uint32_t uid, const struct acquire_request *ask, nanoseconds now);
+bool core_shares_all(struct core *core, uint32_t uid, const struct acquire_request *ask);
 
 /* A held lease is released, a waiting one leaves its queues. `by` is the client that asks: if the
  * lease belongs to another client, an effect tells that one (lost: released; denied: cancelled).

@@ -55,9 +55,8 @@ size_t core_fleet_n_waiting(const struct core *core, uint8_t database);
 
 /* How many units of claim i's resource the lease's ancestors hold. */
 uint32_t core_fleet_ancestral(struct core *core, const struct lease *lease, size_t i);
-/* How many leases run under each other, for us. (Some may lie, and form a ring.) */
+/* How many leases run under each other, for us. */
 enum { MAX_ANCESTORS = 64 };
-/* The lease under which `below`, this lease or one of its ancestors, runs: only if it is held,
- * belongs to the same user and was granted before this lease was requested; else NULL. */
-const struct lease *core_fleet_above(
-    struct core *core, const struct lease *lease, const struct lease *below);
+/* The lease under which this one runs, or asks if it has no id yet; perhaps another user's, as
+ * anybody can name any. NULL: none is held. */
+struct lease *core_lease_above(struct core *core, const struct lease *below);

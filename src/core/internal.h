@@ -97,8 +97,8 @@ void registry_free(struct core *core);
 /* Which of the wants the lease above shares with it: then *askp is *sorted, whose .of, .sharer and
  * .asked are set, with the shares behind the others. Else OUTCOME_ANCESTOR, OUTCOME_IMPOSSIBLE, or
  * OUTCOME_GRACE if the lease above may still come back. */
-enum outcome shares_find(struct core *core, uint32_t uid, const struct acquire_request **askp,
-    nanoseconds now, struct acquire_request *sorted, const char **at_faultp);
+enum outcome shares_find(struct core *core, uint64_t id, uint32_t uid,
+    const struct acquire_request **askp, struct acquire_request *sorted, const char **at_faultp);
 /* The same as these claims say. OUTCOME_LOST, OUTCOME_GRACE. */
 enum outcome shares_prove(struct core *core, uint32_t uid, const struct acquire_request **askp,
     const struct saved_claim claims[], struct acquire_request *sorted);

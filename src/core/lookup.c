@@ -180,14 +180,13 @@ void core_cursor_deinit(struct core *core, struct core_cursor *cursor)
 
 /* ---- the leases that a lease runs under ---- */
 
-const struct lease *core_fleet_above(
-    struct core *core, const struct lease *lease, const struct lease *below)
+/* Leases that lie about it form no ring: ids grow. */
+struct lease *core_lease_above(struct core *core, const struct lease *below)
 {
     uint64_t id = below->attributes.parent;
-    const struct lease *above = id != 0 ? core_find_lease(core, id) : NULL;
-    bool counts = above && above->state == LEASE_HELD && above->uid == lease->uid &&
-        above->granted_at < lease->asked_at;
-    return counts ? above : NULL;
+    bool is_older = id != 0 && (id < below->id || below->id == 0);
+    struct lease *above = is_older ? core_find_lease(core, id) : NULL;
+    return above && above->state == LEASE_HELD ? above : NULL;
 }
 
 /* ---- the claims of those who hold units of a resource, one after the other ---- */

@@ -429,7 +429,7 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client,
     struct saved_claim sorted_claims[MAX_RESOURCES_PER_LEASE];
     enum outcome outcome = claims
         ? shares_prove(core, client->uid, &ask, claims, &sorted)
-        : shares_find(core, client->uid, &ask, now, &sorted, at_faultp);
+        : shares_find(core, id, client->uid, &ask, &sorted, at_faultp);
     if (outcome != OUTCOME_OK) {
         core_count_refused(core, ask, outcome);
         return outcome;

@@ -23,8 +23,8 @@ static struct claim *claim_above(struct core *core, const struct lease *asker, c
     const struct lease *above = asker;
     struct claim *claim = NULL;
     for (int i = 0; !claim && i < MAX_ANCESTORS; i++) {
-        above = core_fleet_above(core, asker, above);
-        if (!above) {
+        above = core_lease_above(core, above);
+        if (!above || above->uid != asker->uid) {
             break;
         }
         claim = claim_by_name(above, name);
@@ -91,14 +91,14 @@ static bool are_of_one_scope(
     return true;
 }
 
-enum outcome shares_find(struct core *core, uint32_t uid, const struct acquire_request **askp,
-    nanoseconds now, struct acquire_request *sorted, const char **at_faultp)
+enum outcome shares_find(struct core *core, uint64_t id, uint32_t uid,
+    const struct acquire_request **askp, struct acquire_request *sorted, const char **at_faultp)
 {
     const struct acquire_request *ask = *askp;
     if (ask->attributes.parent == 0) {
         return OUTCOME_OK;
     }
-    const struct lease asker = {.uid = uid, .asked_at = now, .attributes = ask->attributes};
+    const struct lease asker = {.id = id, .uid = uid, .attributes = ask->attributes};
     struct requested_resource wants[MAX_RESOURCES_PER_LEASE];
     bool any = false;
     for (size_t i = 0; i < ask->n_wants; i++) {
@@ -118,19 +118,18 @@ enum outcome shares_find(struct core *core, uint32_t uid, const struct acquire_r
     return OUTCOME_OK;
 }
 
-const struct claim *core_claim_above(struct core *core, uint32_t uid,
-    const struct acquire_request *ask, nanoseconds now, const char *name)
+const struct claim *core_claim_above(
+    struct core *core, uint32_t uid, const struct acquire_request *ask, const char *name)
 {
-    const struct lease asker = {.uid = uid, .asked_at = now, .attributes = ask->attributes};
+    const struct lease asker = {.uid = uid, .attributes = ask->attributes};
     return claim_above(core, &asker, name);
 }
 
-bool core_shares_all(
-    struct core *core, uint32_t uid, const struct acquire_request *ask, nanoseconds now)
+bool core_shares_all(struct core *core, uint32_t uid, const struct acquire_request *ask)
 {
     struct acquire_request sorted;
     const char *at_fault;
-    return shares_find(core, uid, &ask, now, &sorted, &at_fault) == OUTCOME_OK &&
+    return shares_find(core, 0, uid, &ask, &sorted, &at_fault) == OUTCOME_OK &&
         ask->n_shared == ask->n_wants;
 }
 

@@ -144,8 +144,8 @@ static bool identity_is_shared(const struct lease *lease)
     return is_shared;
 }
 
-/* UNITS of one resource that its ancestors hold; then these leases, as far as they are its user's
- * and it was requested under them. */
+/* UNITS of one resource that its ancestors hold; then these leases, as far as they are its user's.
+ */
 static void ancestral_write(
     struct text *out, struct core *core, const struct lease *lease, size_t i)
 {
@@ -153,7 +153,11 @@ static void ancestral_write(
     const char *separator = ":";
     const struct lease *above = lease;
     text_add_number(out, core_fleet_ancestral(core, lease, i));
-    for (int n = 0; n < MAX_ANCESTORS && (above = core_fleet_above(core, lease, above)); n++) {
+    for (int n = 0; n < MAX_ANCESTORS; n++) {
+        above = core_lease_above(core, above);
+        if (!above || above->uid != lease->uid) {
+            break;
+        }
         if (above->database == lease->database) {
             lease_id_format(id, above->id);
             text_add_format(out, "%s%s", separator, id);

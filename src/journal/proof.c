@@ -210,7 +210,8 @@ static bool read_tokens(const char *text, struct saved_lease *proven)
         memcpy(word, text + 1, length);
         word[length] = '\0';
         bool is_share = word[0] == 's';
-        if (is_share ? !lease_id_parse(word + 1, &claim->sharer) || claim->sharer == 0
+        if (is_share ? !lease_id_parse(word + 1, &claim->sharer) || claim->sharer == 0 ||
+                claim->sharer >= proven->id
                      : !number_parse(word, INT64_MAX, &claim->token)) {
             return false;
         }

@@ -208,9 +208,9 @@ static void say_nested(struct explained *lease)
 {
     const struct lease *own = lease->row.own;
     struct core *core = lease->story.scene->core;
-    const struct lease *above = own ? core_fleet_above(core, own, own) : NULL;
+    const struct lease *above = own ? core_lease_above(core, own) : NULL;
     char id[LEASE_ID_SIZE];
-    if (above) {
+    if (above && above->uid == own->uid) {
         lease_id_format(id, above->id);
         reasons_say(&lease->story.reasons,
             "its job runs under lease %s, which gives nothing back before this has ended", id);

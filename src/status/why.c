@@ -39,8 +39,8 @@ static void why_in_use(struct text *out, const struct refusal *refusal)
 
 static const struct claim *claim_above(const struct refusal *refusal)
 {
-    return core_claim_above(refusal->core, refusal->viewer->uid, refusal->ask, refusal->now,
-        refusal->want->name);
+    return core_claim_above(
+        refusal->core, refusal->viewer->uid, refusal->ask, refusal->want->name);
 }
 
 static void why_ancestor(struct text *out, const struct refusal *refusal)
