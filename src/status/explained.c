@@ -210,7 +210,7 @@ static void say_nested(struct explained *lease)
     struct core *core = lease->story.scene->core;
     const struct lease *above = own ? core_lease_above(core, own) : NULL;
     char id[LEASE_ID_SIZE];
-    if (above && above->uid == own->uid) {
+    if (above && above->uid == own->uid && !above->is_ending) {
         lease_id_format(id, above->id);
         reasons_say(&lease->story.reasons,
             "its job runs under lease %s, which gives nothing back before this has ended", id);
