@@ -173,12 +173,14 @@ void stop_begin_by(struct core *core, struct lease *lease, enum outcome why, nan
  * back. */
 void stop_resume(struct core *core, struct lease *lease, const struct saved_lease *saved,
     nanoseconds now, struct effects *effects);
-/* Whether the lease is not being stopped, or only by its own user, which does not suffice for
- * others. */
+/* Whether the lease is not being stopped, or only by its own user, or waits for shares that are:
+ * which does not suffice for others. */
 static inline bool stop_may_begin(const struct lease *lease, enum outcome why)
 {
-    return lease->stopping == OUTCOME_OK ||
-        (lease->stopping == OUTCOME_WITHDRAWN && why != OUTCOME_WITHDRAWN);
+    bool is_by_user = lease->stopping == OUTCOME_WITHDRAWN ||
+        (lease->is_ending &&
+            (lease->stopping == OUTCOME_RELEASED || lease->stopping == OUTCOME_EXPIRED));
+    return lease->stopping == OUTCOME_OK || (is_by_user && why != OUTCOME_WITHDRAWN);
 }
 /* The lease is over, as core_unlink_lease() says. A held one first has its shares stopped, and is
  * .is_ending until the last of them is gone: its units are not free before. */

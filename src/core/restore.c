@@ -157,17 +157,23 @@ static bool may_share_all(const struct lease *lease)
     return may;
 }
 
+/* One that was granted may still run, and then has to be stopped. */
+static bool is_over_with_its_shares(const struct lease *lease, bool was_held)
+{
+    return !may_share_all(lease) && (!was_held || lease_is_notify_only(lease));
+}
+
 /* Finds the resources, and refuses a record that cannot be true. Does not check identities: a
  * reload may have made one of two, and both leases go on. */
 static enum outcome restore_resolve(
     struct core *core, const struct saved_lease *saved, struct lease *lease)
 {
+    if (is_over_with_its_shares(lease, saved->is_held)) {
+        return OUTCOME_ANCESTOR;
+    }
     for (size_t i = 0; i < saved->n_claims; i++) {
         const struct saved_claim *claim = &saved->claims[i];
         struct resource *resource = NULL;
-        if (lease->claims[i].sharer != 0 && !saved->is_held && !may_share(&lease->claims[i])) {
-            return OUTCOME_ANCESTOR;
-        }
         enum outcome outcome = restore_resource(core, saved, claim, &resource);
         if (resource) {
             queue_mark_dirty(core, resource); /* so that an idle one is forgotten again */
@@ -440,6 +446,9 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client,
     }
     struct lease *lease = lease_new(ask, client->uid, now);
     outcome = acquire_resolve(core, ask, are_proven(claims), lease, at_faultp);
+    if (outcome == OUTCOME_OK && is_over_with_its_shares(lease, claims)) {
+        outcome = OUTCOME_LOST;
+    }
     if (outcome != OUTCOME_OK) {
         core_count_refused(core, ask, outcome);
         lease_free(lease);

@@ -98,7 +98,7 @@ static void stop_begin(struct core *core, struct lease *lease, enum outcome why,
     struct effects *effects)
 {
     struct client *client = lease_real_client(lease);
-    if (lease->stopping == OUTCOME_WITHDRAWN) {
+    if (lease->stopping != OUTCOME_OK) {
         stop_harder(lease, why, effects);
         stop_shares(core, lease, why, false, now, effects);
         return;

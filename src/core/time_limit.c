@@ -92,7 +92,8 @@ static nanoseconds held_stop_at(const struct lease *lease)
 /* A program that has been told to give the lease back, and loses it when the timer is due. */
 static bool is_told_program(const struct lease *lease)
 {
-    return lease->stopping != OUTCOME_OK && lease_is_programs(lease) && lease->lease_timer;
+    return lease->stopping != OUTCOME_OK && !lease->is_ending && lease_is_programs(lease) &&
+        lease->lease_timer;
 }
 
 nanoseconds lease_until(const struct lease *lease)

@@ -163,7 +163,8 @@ static void fill(struct record *record, const struct lease *lease, const char *d
     record->lease.rested_at = 0;
     record->lease.until = timer && sorted_set_contains(timer) ? (nanoseconds)timer->major : NEVER;
     record->lease.hold_until = lease_timer ? lease_timer->hold_until : NEVER;
-    record->lease.stopping = (enum outcome)lease->stopping;
+    record->lease.stopping =
+        lease->is_ending ? OUTCOME_RELEASED : (enum outcome)lease->stopping;
     record->by = taken && taken->by.is_known ? taken->by.uid : NO_USER;
     record->by_login = taken && taken->by.has_login ? taken->by.login : NO_USER;
     record->lease.ticket = lease->ticket;

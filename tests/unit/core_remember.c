@@ -55,7 +55,7 @@ struct saved_lease *remember(const struct lease *lease)
         .until = until(lease),
         .hold_until = lease->lease_timer ? lease->lease_timer->hold_until : NEVER,
         .ttl = lease->ttl,
-        .stopping = (enum outcome)lease->stopping,
+        .stopping = lease->is_ending ? OUTCOME_RELEASED : (enum outcome)lease->stopping,
         .by = lease->taken ? lease->taken->by : (struct actor){.is_known = false},
         .stop_reason = lease_stop_reason(lease) ? strdup(lease_stop_reason(lease)) : NULL,
         .ticket = lease->ticket,
