@@ -148,8 +148,8 @@ void lease_timer_start(struct core *core, struct lease *lease);
 void lease_timer_resume(
     struct core *core, struct lease *lease, nanoseconds until, nanoseconds hold_until);
 void lease_timer_end(struct core *core, struct lease *lease);
-/* Its database has no good word for it any more: it was good until then. */
-void lease_timer_note_good_until(struct lease *lease, nanoseconds good_until);
+/* Its database has no good word for it any more: it was good until then. False: that is known. */
+bool lease_timer_note_good_until(struct lease *lease, nanoseconds good_until);
 /* The lease's time is over then, or the next step of its stop is due. */
 void lease_timer_set(struct core *core, struct lease *lease, nanoseconds at);
 /* At its end its client only gets an event: no job is stopped. */

@@ -137,7 +137,10 @@ static void hurry(struct core *core, struct lease *lease, nanoseconds gone_by, n
     }
     const struct claim *share;
     LIST_FOREACH (share, &lease->shares, share_link) {
-        hurry(core, share->lease, gone_by, now);
+        bool is_news = lease_timer_note_good_until(share->lease, gone_by);
+        if (is_news) { /* it may be a share of several of them */
+            hurry(core, share->lease, gone_by, now);
+        }
     }
 }
 

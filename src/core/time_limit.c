@@ -27,10 +27,12 @@ static struct lease_timer *lease_timer_get(struct lease *lease)
     return lease->lease_timer;
 }
 
-void lease_timer_note_good_until(struct lease *lease, nanoseconds good_until)
+bool lease_timer_note_good_until(struct lease *lease, nanoseconds good_until)
 {
     struct lease_timer *lease_timer = lease_timer_get(lease);
+    bool is_earlier = good_until < lease_timer->good_until;
     lease_timer->good_until = earlier(lease_timer->good_until, good_until);
+    return is_earlier;
 }
 
 void lease_timer_set(struct core *core, struct lease *lease, nanoseconds at)

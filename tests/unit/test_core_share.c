@@ -1,6 +1,8 @@
 /* test_core_share.c - leases that use the units of one above them (doc/protocol.md, "Shares"). */
 #include "core_fixture.h"
 
+#include <stdio.h>
+
 WORLD_SUITE(share);
 
 /* ---- what becomes of a nested request ---- */
@@ -229,4 +231,23 @@ static const struct story fleets[] = {
 Test(share, of_a_database)
 {
     tell(fleets);
+}
+
+/* ---- many, each of two others ---- */
+
+/* There are more ways through them than anybody could go. */
+Test(share, of_each_other)
+{
+    given("lock f/* database=1 nested=share kill-after=3", "ann asks L0: f/0",
+        "granted L0: 1 f/0:0:1", "ann asks L1: f/1 f/0 parent=L0", "granted L1: 2 f/1:0:1 -> ok; L1 granted f/1=0 f/0~=0", "good 1: 100");
+    for (int i = 2; i < 60; i++) {
+        char name[8], wants[80], units[16];
+        snprintf(name, sizeof name, "L%d", i);
+        snprintf(wants, sizeof wants, "f/%d f/%d f/%d parent=L%d", i, i - 1, i - 2, i - 1);
+        snprintf(units, sizeof units, "%d f/%d:0:1", i + 1, i);
+        acquire("ann", name, wants);
+        granted(name, units);
+    }
+    lost("L0");
+    cr_expect_eq(lease_of("L59")->stopping, OUTCOME_LOST);
 }
