@@ -25,9 +25,6 @@ void findings_add(void *context, uint32_t slot, const char *bytes, size_t length
         found.tenure = memory_new(length + 1);
         memcpy(found.tenure, bytes, length);
     }
-    for (size_t i = 0; found.saved && i < found.saved->n_claims; i++) {
-        findings->has_shares |= found.saved->claims[i].sharer != 0;
-    }
     if (found.saved || found.tenure) {
         add_found(findings, found);
     } else if (record_read_numbers(bytes, length, &findings->numbers)) {
@@ -66,16 +63,22 @@ static int compare_for_restore(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* By lease; first the record that says that its units rest, or else that it is held. */
+/* By lease, behind tenures. */
+static int compare_ids(const void *a, const void *b)
+{
+    const struct found *found = a, *other = b;
+    const struct saved_lease *x = found->saved, *y = other->saved;
+    return !x || !y ? !y - !x : (x->id > y->id) - (x->id < y->id);
+}
+
+/* First the record that says that its units rest, or else that it is held. */
 static int compare_leases(const void *a, const void *b)
 {
     const struct found *found = a, *other = b;
     const struct saved_lease *x = found->saved, *y = other->saved;
-    if (!x || !y) {
-        return !y - !x;
-    }
-    if (x->id != y->id) {
-        return x->id < y->id ? -1 : 1;
+    int order = compare_ids(found, other);
+    if (order != 0 || !x) {
+        return order;
     }
     bool x_rests = x->rested_at != 0, y_rests = y->rested_at != 0;
     return x_rests != y_rests ? y_rests - x_rests : y->is_held - x->is_held;
@@ -100,11 +103,49 @@ static void erase_second_records(struct server *server, struct findings *finding
     findings->n = n;
 }
 
+/* ---- which of them have shares ---- */
+
+static bool keeps_what_it_shares(const struct found *found)
+{
+    const struct saved_lease *saved = found->saved;
+    return saved->is_held && saved->rested_at == 0 &&
+        (found->has_shares || !saved_ended_unreleased(saved) || saved_is_being_stopped(saved));
+}
+
+static bool is_share(const struct found *found)
+{
+    bool is = false;
+    for (size_t i = 0; found->saved && i < found->saved->n_claims; i++) {
+        is |= found->saved->claims[i].sharer != 0;
+    }
+    return is;
+}
+
+/* They are sorted by lease. What is shared has a smaller id than what shares it. */
+static void find_shares(struct findings *findings)
+{
+    for (size_t i = findings->n; i-- > 0;) {
+        const struct found *found = &findings->list[i];
+        bool keeps = is_share(found) && keeps_what_it_shares(found);
+        for (size_t k = 0; keeps && k < found->saved->n_claims; k++) {
+            struct saved_lease wanted = {.id = found->saved->claims[k].sharer};
+            struct found *shared = bsearch(&(struct found){.saved = &wanted}, findings->list,
+                findings->n, sizeof *findings->list, compare_ids);
+            if (shared) {
+                shared->has_shares = true;
+            }
+        }
+    }
+}
+
+/* ---- in order ---- */
+
 void findings_sort(struct server *server, struct findings *findings)
 {
     if (findings->n > 0) {
         qsort(findings->list, findings->n, sizeof *findings->list, compare_leases);
         erase_second_records(server, findings);
+        find_shares(findings);
         qsort(findings->list, findings->n, sizeof *findings->list, compare_for_restore);
     }
 }
@@ -121,20 +162,4 @@ bool saved_is_being_stopped(const struct saved_lease *saved)
 {
     bool has_job = saved->attributes.signal != 0;
     return saved->stopping != OUTCOME_OK && has_job && saved_ended_unreleased(saved);
-}
-
-bool findings_share(const struct findings *findings, uint64_t lease)
-{
-    for (size_t i = 0; findings->has_shares && i < findings->n; i++) {
-        const struct saved_lease *saved = findings->list[i].saved;
-        bool may_run = saved && saved->is_held && saved->rested_at == 0;
-        for (size_t k = 0; may_run && k < saved->n_claims; k++) {
-            if (saved->claims[k].sharer == lease && saved->id > lease &&
-                (!saved_ended_unreleased(saved) || saved_is_being_stopped(saved) ||
-                    findings_share(findings, saved->id))) {
-                return true;
-            }
-        }
-    }
-    return false;
 }

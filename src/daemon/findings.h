@@ -6,6 +6,7 @@
 
 struct found {
     struct saved_lease *saved; /* or NULL, and */
+    bool has_shares; /* of its units: one that may still run, or is being stopped, uses them */
     char *tenure; /* a database's tenure; owned */
     uint32_t slot;
 };
@@ -13,7 +14,6 @@ struct found {
 struct findings {
     struct found *list;
     size_t n;
-    bool has_shares; /* at least one of the leases is a share of another */
     bool has_nonsense; /* a record with a good checksum that makes no sense */
     uint32_t numbers_slot; /* RECORD_NONE: no record says */
     struct record_numbers numbers; /* what that says */
@@ -32,5 +32,3 @@ bool saved_ended_unreleased(const struct saved_lease *saved);
 /* Its main process is dead, but the client that stops the rest of the job may be about to come
  * back. */
 bool saved_is_being_stopped(const struct saved_lease *saved);
-/* Whether one that may still run, or is being stopped, uses the lease's units. */
-bool findings_share(const struct findings *findings, uint64_t lease);

@@ -137,8 +137,7 @@ static bool restore_rest(struct server *server, const struct found *found,
 }
 
 /* False if the file must not be used; then the journal is unchanged. */
-static bool restore(struct server *server, const struct findings *findings,
-    const struct found *found, nanoseconds now)
+static bool restore(struct server *server, const struct found *found, nanoseconds now)
 {
     struct saved_lease *saved = found->saved;
     struct lease *lease = NULL;
@@ -152,7 +151,7 @@ static bool restore(struct server *server, const struct findings *findings,
     }
     if (saved->rested_at == 0) {
         saved->rested_at = ended_at(server, saved, now);
-        if (saved->rested_at != 0 && findings_share(findings, saved->id)) {
+        if (saved->rested_at != 0 && found->has_shares) {
             saved->rested_at = 0;
             saved->stopping = OUTCOME_RELEASED; /* its units wait for its shares */
         }
@@ -325,7 +324,7 @@ static bool restore_all(struct serving *serving, const char *socket_path)
     history_log_begin(&serving->history_log);
     bool fits = true;
     for (size_t i = 0; fits && i < findings.n; i++) {
-        fits = findings.list[i].tenure || restore(server, &findings, &findings.list[i], now);
+        fits = findings.list[i].tenure || restore(server, &findings.list[i], now);
     }
     if (fits) {
         core_end_restoring(server->core, now, &server->effects);

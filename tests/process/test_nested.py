@@ -15,6 +15,8 @@ CONFIG = """grace = 2s
 [lock db]
 nested = share
 kill-after = 3s
+[lock f/*]
+nested = share
 [lock plain]
 [semaphore s]
 limit = 2
@@ -192,3 +194,17 @@ def test_the_proof_of_a_share_proves_no_unit(daemon):
         forged = of_share.partition(",")[0] + "," + token
         second = daemon.client()
         assert refused(second, f"reclaim {lease} db:1:0 pid={inner} {forged}") == "lost"
+
+
+def test_shares_of_each_other(daemon):
+    """There are more ways through them than berthd could go when it starts."""
+    with sleeper() as pid:
+        client = daemon.client()
+        leases = [held(client, f"acquire f/0 pid={pid}")]
+        for i in range(1, 40):
+            others = " ".join(f"f/{k}" for k in range(max(0, i - 4), i))
+            leases.append(held(client, f"acquire f/{i} {others} pid={pid} parent={leases[-1]}"))
+        daemon.kill()
+        os.kill(pid, signal.SIGKILL)
+        daemon.start()
+        asked_until(daemon, all_back(0, 0), "f/0")
