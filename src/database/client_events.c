@@ -59,11 +59,23 @@ static void why_revoked(char *out, size_t size, struct server *server, uint32_t 
     }
 }
 
+/* Its share of a lease that is over, or was not there any more after a restart; or NULL. */
+static const struct claim *share_that_ends(const struct lease *lease)
+{
+    for (size_t i = lease->n_claims; i < lease_n_all(lease); i++) {
+        const struct claim *share = &lease->claims[i];
+        if (!share->of || share->of->lease->stopping != OUTCOME_OK) {
+            return share;
+        }
+    }
+    return NULL;
+}
+
 /* Its own user ends the other one by giving it back, too. */
-static void why_with_another(char *out, size_t size, const struct lease *lease, enum outcome why)
+static void why_with_another(char *out, size_t size, const struct claim *share, enum outcome why)
 {
     char id[LEASE_ID_SIZE];
-    lease_id_format(id, lease->claims[0].sharer);
+    lease_id_format(id, share->sharer);
     snprintf(out, size, "lease %s, whose units it shares, ends%s%s", id,
         why == OUTCOME_WITHDRAWN ? "" : ": ",
         why == OUTCOME_WITHDRAWN ? "" : code_table[outcome_code(why)].meaning);
@@ -81,8 +93,10 @@ void client_events_over(struct server *server, const struct effect *effect)
     enum code code = outcome_code(effect->why);
     const struct taken *taken = lease->taken;
     bool is_known = taken && taken->by.is_known;
-    if (lease->n_claims == 0 && effect->kind == EFFECT_STOP && !is_known) {
-        why_with_another(why, sizeof why, lease, effect->why);
+    bool is_stop = effect->kind == EFFECT_STOP && !is_known;
+    const struct claim *ends = is_stop ? share_that_ends(lease) : NULL;
+    if (ends) {
+        why_with_another(why, sizeof why, ends, effect->why);
     } else if (effect->why == OUTCOME_MAX_HOLD) {
         why_of_max_hold(why, sizeof why, &server->databases, effect->lease);
     } else if (code == CODE_REVOKED && is_known) {

@@ -102,6 +102,17 @@ def test_given_back(daemon, client):
     assert event(third)[0] == "granted"
 
 
+def test_the_words(daemon, client):
+    """Of a share that ends with the lease above, or by itself."""
+    parent, first, second = held(client, "acquire db"), daemon.client(), daemon.client()
+    share(first, parent, "acquire db ttl=100ms")
+    assert "whose%20units" not in first.line()
+    share(second, parent, "acquire s db")
+    assert client.request(f"release {parent}") == "ok"
+    line = second.line()
+    assert f"lease%20{parent},%20whose%20units%20it%20shares,%20ends" in line, line
+
+
 def test_dropped(daemon, client):
     parent, inner, third = held(client, "acquire db"), daemon.client(), daemon.client()
     lease = share(inner, parent)
