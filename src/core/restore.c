@@ -4,6 +4,7 @@
 #include "base/ticket.h"
 #include "core/internal.h"
 #include "core/queue.h"
+#include "core/timing.h"
 
 #include <stdlib.h>
 
@@ -321,12 +322,13 @@ static bool rest_claim(struct core *core, const struct saved_claim *claim, nanos
 {
     struct resource *resource;
     bool any = false;
-    if (claim->sharer != 0 || registry_get(core, claim->name, NULL, &resource) != OUTCOME_OK) {
+    if (registry_get(core, claim->name, NULL, &resource) != OUTCOME_OK) {
         return false;
     }
     queue_mark_dirty(core, resource);
-    for (uint32_t i = 0; resource_is_pool(resource) == claim->is_pool && i < claim->count; i++) {
-        struct unit *unit = adopt_find(resource, &claim->units[i]);
+    for (uint32_t i = 0; i < claim->count; i++) {
+        bool fits = resource_is_pool(resource) == (claim->units[i].item != NULL);
+        struct unit *unit = fits ? adopt_find(resource, &claim->units[i]) : NULL;
         if (unit && unit->state == UNIT_FREE) {
             unit_set_cooling(unit, &core->cooldown_timers, until, ++core->timer_serial);
             any = true;
@@ -374,7 +376,8 @@ nanoseconds core_restore_cooldown(
     }
     for (size_t i = 0; saved->is_held && i < saved->n_claims; i++) {
         const struct saved_claim *claim = &saved->claims[i];
-        bool is_over = saved->rested_at > now || now - saved->rested_at >= claim->cooldown;
+        bool is_over = saved->rested_at > now || now - saved->rested_at >= claim->cooldown ||
+            claim->sharer != 0;
         nanoseconds until = is_over ? 0 : saved->rested_at + claim->cooldown;
         if (until > now && rest_claim(core, claim, until) && until > last) {
             last = until;
@@ -385,6 +388,9 @@ nanoseconds core_restore_cooldown(
 }
 
 /* ---- from what the client says ---- */
+
+/* Between two attempts of a client that is refused. */
+#define LONGEST_PAUSE NANOSECONDS_PER_SECOND
 
 static enum outcome reclaim_held(struct core *core, struct lease *lease,
     const struct saved_claim claims[], nanoseconds now, struct effects *effects)
@@ -417,6 +423,23 @@ static enum outcome reclaim_waiting(struct core *core, struct lease *lease,
         : acquire_wait(core, lease, ask, effects, at_faultp);
 }
 
+/* If the lease above does not come back, its job is told so after the grace, and stopped: nobody
+ * gets their units before it is gone. */
+static void rest_shares(struct core *core, const struct acquire_request *ask,
+    const struct saved_claim claims[], nanoseconds now, struct effects *effects)
+{
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        const struct definition *definition = core_find_definition(core, ask->wants[i].name);
+        bool is_proven = claims[i].sharer != 0 && claims[i].token != 0;
+        if (is_proven && definition && definition->database == 0) {
+            nanoseconds takes = timing_stop_margin(definition->kill_after) + LONGEST_PAUSE;
+            nanoseconds gone = instant_after(definition->kill_after, takes);
+            rest_claim(core, &claims[i], instant_after(core->grace_until, gone));
+        }
+    }
+    core_settle(core, now, effects);
+}
+
 static bool are_proven(const struct saved_claim claims[])
 {
     return claims && claims[0].token != 0;
@@ -436,6 +459,9 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client,
     enum outcome outcome = claims
         ? shares_prove(core, client->uid, &ask, claims, &sorted)
         : shares_find(core, id, client->uid, &ask, &sorted, at_faultp);
+    if (outcome == OUTCOME_GRACE && claims) {
+        rest_shares(core, ask, claims, now, effects);
+    }
     if (outcome != OUTCOME_OK) {
         core_count_refused(core, ask, outcome);
         return outcome;

@@ -215,6 +215,7 @@ static bool read_tokens(const char *text, struct saved_lease *proven)
                      : !number_parse(word, INT64_MAX, &claim->token)) {
             return false;
         }
+        claim->token += claim->sharer; /* of a share it has no meaning but that it is proven */
         text += 1 + length;
     }
     return text[0] == '\0';

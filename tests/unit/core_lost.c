@@ -393,6 +393,11 @@ const char *reclaim_unknown(const char *who, const char *lease, const char *text
             claims[i] = (struct saved_claim){.name = parsed.ask.wants[i].name,
                 .count = parsed.ask.wants[i].count,
                 .sharer = named(names + 1)->id};
+            if (token) { /* it proves its units, too */
+                parse_units(token, units[i], parsed.ask.wants[i].count);
+                claims[i].units = units[i];
+                claims[i].token = 1;
+            }
             continue;
         }
         parse_units(names, units[i], parsed.ask.wants[i].count);
