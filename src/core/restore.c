@@ -296,7 +296,7 @@ static void end_restoring(
     if (is_held && lease->stopping == OUTCOME_OK && !may_share_all(lease)) {
         stop_restored_share(core, lease, now, effects);
     } else if (is_held && lease->is_ending && LIST_EMPTY(&lease->shares)) {
-        core_unlink_lease(core, lease, OUTCOME_RELEASED, now, effects);
+        lease_over(core, lease, OUTCOME_RELEASED, now, effects);
     }
 }
 
