@@ -201,7 +201,7 @@ static void make_commands(struct redis *redis, const char *name)
 {
     struct words words;
     words_init(&words, redis, SCRIPT_ACQUIRE, "00000000", "0", "0", "0", "1000", "1000", "",
-        "pid=1 uid=1000 program=job", "1", name, name, "1", "1000", "0", (char *)NULL);
+        "pid=1 uid=1000 program=job", "", "1", name, name, "1", "1000", (char *)NULL);
     redis->acquire_length = command_of(redis->acquire, words.n, words.words);
     redis->acquire_id = place_of_id(redis->acquire, redis->acquire_length);
     words_init(&words, redis, SCRIPT_RELEASE, "00000000", (char *)NULL);

@@ -43,7 +43,7 @@ def command(*words):
 
 def lease(lease_id, count=1, name="crowd"):
     """acquire.lua's arguments for one lease."""
-    return [lease_id, 0, 0, 0, 1000, 1000, "", INFO, 1, name, name, count, 10**6, 0]
+    return [lease_id, 0, 0, 0, 1000, 1000, "", INFO, "", 1, name, name, count, 10**6]
 
 
 class Simulation:

@@ -111,11 +111,6 @@ bool outcome_has_lease(enum outcome outcome)
     return outcome == OUTCOME_OK || outcome == OUTCOME_WAITING || outcome == OUTCOME_PENDING;
 }
 
-uint32_t core_fleet_ancestral(struct core *core, const struct lease *lease, size_t i)
-{
-    return circle_units_above(core, &lease->claims[i]);
-}
-
 /* Why a request that does not want to wait is refused. */
 static enum outcome why_not_now(const struct core *core, const struct lease *lease,
     const struct acquire_request *ask, const char **at_faultp)

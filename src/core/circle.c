@@ -50,16 +50,6 @@ static const struct claim *claim_on(const struct lease *lease, const struct reso
     return i < lease->n_claims ? &lease->claims[i] : NULL;
 }
 
-uint32_t circle_units_above(struct core *core, const struct claim *claim)
-{
-    uint32_t units = 0;
-    for (struct line line = line_of(core, claim->lease, false); line.at; line_next(&line)) {
-        const struct claim *held = claim_on(line.at, claim->resource);
-        units += held ? held->count : 0;
-    }
-    return units;
-}
-
 /* ---- what is inside: held by ancestors of those that wait for each other ---- */
 
 static void count_inside(const struct lease *ancestor, bool is_inside)

@@ -12,8 +12,6 @@
 /* The first claim of the lease, which begins to wait, that its own ancestors leave no room for
  * whoever else gives something back; NULL: none. */
 const struct claim *circle_of_one(struct core *core, const struct lease *lease);
-/* How many units of the claim's resource its lease's ancestors hold. */
-uint32_t circle_units_above(struct core *core, const struct claim *claim);
 
 /* A lease begins to wait, or no longer waits. */
 void circle_enter(struct core *core, struct lease *lease);

@@ -53,8 +53,6 @@ void core_fleet_for_each_waiter(struct core *core, uint8_t database,
     void (*function)(struct lease *lease, void *context), void *context);
 size_t core_fleet_n_waiting(const struct core *core, uint8_t database);
 
-/* How many units of claim i's resource the lease's ancestors hold. */
-uint32_t core_fleet_ancestral(struct core *core, const struct lease *lease, size_t i);
 /* How many leases run under each other, for us. */
 enum { MAX_ANCESTORS = 64 };
 /* The lease under which this one runs, or asks if it has no id yet; perhaps another user's, as

@@ -144,20 +144,12 @@ static bool identity_is_shared(const struct lease *lease)
     return is_shared;
 }
 
-/* UNITS of one resource that its ancestors hold; then these leases, as far as they are its user's.
- */
-static void ancestral_write(
-    struct text *out, struct core *core, const struct lease *lease, size_t i)
+static void above_write(struct text *out, struct core *core, const struct lease *lease)
 {
     char id[LEASE_ID_SIZE];
-    const char *separator = ":";
+    const char *separator = "";
     const struct lease *above = lease;
-    text_add_number(out, core_fleet_ancestral(core, lease, i));
-    for (int n = 0; n < MAX_ANCESTORS; n++) {
-        above = core_lease_above(core, above);
-        if (!above || above->uid != lease->uid) {
-            break;
-        }
+    for (int n = 0; n < MAX_ANCESTORS && (above = core_lease_above(core, above)); n++) {
         if (above->database == lease->database) {
             lease_id_format(id, above->id);
             text_add_format(out, "%s%s", separator, id);
@@ -186,6 +178,8 @@ static void add_lease(struct arguments *arguments, struct core *core, const stru
     arguments_end_one(arguments);
     info_write(&arguments->bytes, lease, wall_offset);
     arguments_end_one(arguments);
+    above_write(&arguments->bytes, core, lease);
+    arguments_end_one(arguments);
     arguments_add_number(arguments, lease->n_claims);
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
@@ -193,8 +187,6 @@ static void add_lease(struct arguments *arguments, struct core *core, const stru
         arguments_add(arguments, claim->resource->definition->name);
         arguments_add_number(arguments, claim->count);
         arguments_add_number(arguments, definition_limit(claim->resource->definition));
-        ancestral_write(&arguments->bytes, core, lease, i);
-        arguments_end_one(arguments);
         if (has_units) {
             arguments_add_number(arguments, claim->token);
             text_add(&arguments->bytes, claim->units ? "" : "-");

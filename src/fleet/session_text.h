@@ -43,13 +43,11 @@ void arguments_add_numbers(struct arguments *arguments, size_t n, const uint64_t
 /* argv and lengths are good from then on, until the next change. */
 void arguments_finish(struct arguments *arguments);
 
-/* ID NOWAIT PRIORITY TICKET UID SHAREDUID HOLDER INFO N {NAME DEFINITION COUNT LIMIT ANCESTRAL}*N;
- * ANCESTRAL is UNITS[:ID,ID...], see doc/redis.md. Adding `wall_offset` turns an instant into
- * wall-clock time. */
+/* ID NOWAIT PRIORITY TICKET UID SHAREDUID HOLDER INFO ABOVE N {NAME DEFINITION COUNT LIMIT}*N, see
+ * doc/redis.md. Adding `wall_offset` turns an instant into wall-clock time. */
 void call_add_acquire(struct arguments *arguments, struct core *core, const struct lease *lease,
     nanoseconds wall_offset);
-/* The same with STATE in place of NOWAIT, TOKEN UNITS behind each ANCESTRAL, and HELDFOR at the
- * end. */
+/* The same with STATE in place of NOWAIT, TOKEN UNITS behind each LIMIT, and HELDFOR at the end. */
 void call_add_listed(struct arguments *arguments, struct core *core, const struct lease *lease,
     nanoseconds wall_offset, nanoseconds now);
 /* Of one that is given back. `ending`: how it ended, that long ago, for the history; NULL: it has

@@ -515,11 +515,11 @@ class Member:
     # ---- the rest
 
     def acquire(self, lease, *claims, nowait=False, priority=0, ticket=0, uid=1000, shared=None,
-                holder="", info="pid=1", before=None):
-        """claims: "NAME", or (NAME, COUNT), or (NAME, COUNT, LIMIT, ANCESTRAL, DEFINITION)."""
+                holder="", info="pid=1", above="", before=None):
+        """claims: "NAME", or (NAME, COUNT), or (NAME, COUNT, LIMIT, DEFINITION). `above`: leases with commas between."""
         words = [word for claim in claims for word in claim_words(claim)]
         return self.call("acquire", lease, int(nowait), priority, ticket, uid,
-                         uid if shared is None else shared, holder, info, len(claims), *words,
+                         uid if shared is None else shared, holder, info, above, len(claims), *words,
                          before=before)
 
     def release(self, *leases, before=None):
@@ -590,9 +590,8 @@ def past_the_first_grace(server, clock, ttl, lag):
 
 
 def claim_words(claim):
-    name, count, limit, ancestral, of = (
-        *((claim,) if isinstance(claim, str) else claim), *(None,) * 5)[:5]
-    return name, of or name, count or 1, 1000000 if limit is None else limit, ancestral or 0
+    name, count, limit, of = (*((claim,) if isinstance(claim, str) else claim), *(None,) * 4)[:4]
+    return name, of or name, count or 1, 1000000 if limit is None else limit
 
 
 def ok(reply):
@@ -601,12 +600,11 @@ def ok(reply):
 
 
 def list_row(lease, state, claims, priority=0, ticket=0, uid=1000, shared=None, holder="", info="pid=1",
-             limit=1000000, held_for=0, ancestral=0):
+             limit=1000000, held_for=0, above=""):
     """As `hello lease` takes it: `claims` of Claim; `held_for` in ms."""
     words = [word for claim in claims
-             for word in (claim.name, claim.name, claim.count, limit, ancestral, claim.token,
-                          units_text(claim.units))]
-    return (lease, state, priority, ticket, uid, uid if shared is None else shared, holder, info, len(claims),
+             for word in (claim.name, claim.name, claim.count, limit, claim.token, units_text(claim.units))]
+    return (lease, state, priority, ticket, uid, uid if shared is None else shared, holder, info, above, len(claims),
             *words, held_for)
 
 

@@ -27,7 +27,7 @@ def fill(server, n, info):
     for first in range(0, n, AT_ONCE):
         rows = []
         for i in range(first, min(first + AT_ONCE, n)):
-            rows += [f"h{i:06d}", 0, 0, 0, GRANT_MS, GRANT_MS, "", info, 1, f"m/{i // 5:05d}", "m/*", 1, 1000000, 0]
+            rows += [f"h{i:06d}", 0, 0, 0, GRANT_MS, GRANT_MS, "", info, "", 1, f"m/{i // 5:05d}", "m/*", 1, 1000000]
         ok(member.call("acquire", *rows))
     return member
 

@@ -153,12 +153,12 @@ def test_an_exact_definition_governs_for_all(world):
     b.define({"t/*": definition(limit=5), "p/*": definition("pool", 0, ("x", "y"))})
     a.define({"t/1": definition(limit=1), "t/2": definition(limit=9), "p/1": definition(limit=1)})
     world.end_grace(a, b)
-    granted(b.acquire("1", ("t/1", 1, 5, None, "t/*")), "0")
-    refused(b.acquire("2", ("t/1", 1, 5, None, "t/*"), nowait=True), "would-wait")
-    refused(b.acquire("2", ("t/1", 2, 5, None, "t/*")), "impossible", "t/1")
-    granted(b.acquire("3", ("t/2", 7, 5, None, "t/*")))
-    refused(b.acquire("4", ("p/1", 1, 2, None, "p/*")), "differs", "p/1")
-    granted(b.acquire("5", ("p/2", 1, 2, None, "p/*")), "x")
+    granted(b.acquire("1", ("t/1", 1, 5, "t/*")), "0")
+    refused(b.acquire("2", ("t/1", 1, 5, "t/*"), nowait=True), "would-wait")
+    refused(b.acquire("2", ("t/1", 2, 5, "t/*")), "impossible", "t/1")
+    granted(b.acquire("3", ("t/2", 7, 5, "t/*")))
+    refused(b.acquire("4", ("p/1", 1, 2, "p/*")), "differs", "p/1")
+    granted(b.acquire("5", ("p/2", 1, 2, "p/*")), "x")
     granted(a.acquire("1", "p/1"), "0")
     assert a.define({"p/2": definition()})["p/2"] == ("differs", definition("pool", 0, ("x", "y")))
     ok(b.release("5"))
@@ -169,7 +169,7 @@ def test_an_exact_definition_governs_for_all(world):
 def test_when_an_item_was_used_is_forgotten_in_time(world):
     rests = definition("pool", 0, ("x", "y"), select="lru", cooldown=1000)
     a, = world.several(1, {"t/*": rests, "p": definition("pool", 0, ("x", "y"), select="lru")})
-    granted(a.acquire("1", ("t/1", 1, 2, None, "t/*")), "x")
+    granted(a.acquire("1", ("t/1", 1, 2, "t/*")), "x")
     ok(a.release("1"))
     world.pass_time(2000, a)
     world.must_be_empty()
@@ -349,7 +349,7 @@ def test_what_can_never_be(world):
     refused(a.acquire("1", ("p", 3)), "impossible", "p")
     refused(a.acquire("1", "nowhere"), "unknown", "nowhere")
     granted(a.acquire("2", ("a", 2)))
-    refused(a.acquire("3", ("a", 1, 1000, 2)), "ancestor", "a")
+    refused(a.acquire("3", "a", above="2"), "ancestor", "a")
     ok(a.release("2"))
     world.must_be_empty()
 
@@ -758,7 +758,7 @@ def test_a_dead_host_is_forgotten(world):
     a, b = world.several(2, {"a": definition(limit=3), "t/*": definition(), "q": definition(limit=3, user=2)})
     for i in range(3):
         granted(a.acquire(str(i), "a", "q", holder=f"h{i}", uid=i))
-    granted(a.acquire("t", ("t/x", 1, None, None, "t/*")))
+    granted(a.acquire("t", ("t/x", 1, None, "t/*")))
     for i in range(10, 14):
         a.acquire(str(i), "a", holder=f"h{i}")
     world.pass_time(T + 1000, b)
@@ -1045,8 +1045,8 @@ def test_a_waiter_takes_its_definition_along(world):
     """Its daemon's file has the name itself by now, and its own limit for it."""
     a, b = world.several(2, {"t/*": definition(limit=2)})
     for lease in "12":
-        granted(a.acquire(lease, ("t/x", 1, None, None, "t/*")))
-    ticket = waits(b.acquire("1", ("t/x", 1, 2, None, "t/*")), 1).ticket
+        granted(a.acquire(lease, ("t/x", 1, None, "t/*")))
+    ticket = waits(b.acquire("1", ("t/x", 1, 2, "t/*")), 1).ticket
     text = {"t/x": definition(limit=2), "t/*": definition(limit=2)}
     row = list_row("1", "waiting", [Claim("t/x", 1, 0, ())], ticket=ticket, limit=1)
     assert b.hello(text, [row])["1"][0] == "waiting"
@@ -1176,7 +1176,7 @@ def test_the_end_of_a_large_host_is_done_in_parts(world):
     a, b = world.several(2, {"a": definition(limit=10000)})
     for first in range(0, 10000, 25):
         ok(a.call("acquire", *(word for i in range(first, first + 25) for word in (
-            f"{i:x}", 0, 0, 0, 1000, 1000, "", "pid=1", 1, *claim_words("a")))))
+            f"{i:x}", 0, 0, 0, 1000, 1000, "", "pid=1", "", 1, *claim_words("a")))))
     assert world.data().in_use("a") == 10000
     world.pass_time(T - 1000, b)
     client = world.database.client
@@ -1230,7 +1230,7 @@ def test_snapshot(world):
                              "t/*": definition()})
     first = granted(a.acquire("1", ("a", 2), holder="me", info="pid=5", uid=3, priority=4))
     second = waits(b.acquire("1", "a", uid=4, info="pid=6"), 1)
-    granted(b.acquire("2", ("t/x", 1, None, None, "t/*")))
+    granted(b.acquire("2", ("t/x", 1, None, "t/*")))
     ok(a.admin("pause", "p", "", "a%20b"))
     rows = b.snapshot()
     resources = {row[1]: row[2:] for row in rows if row[0] == "resource"}
@@ -1377,7 +1377,7 @@ def test_a_snapshot_goes_by_bytes(servers, clock, monkeypatch):
 def test_a_large_snapshot_comes_in_pages(world):
     a, = world.several(1, {"t/*": definition()})
     for i in range(500):
-        a.acquire(str(i), (f"t/{i}", 1, None, None, "t/*"))
+        a.acquire(str(i), (f"t/{i}", 1, None, "t/*"))
     rows = a.snapshot()
     names = [row[1] for row in rows if row[0] == "resource"]
     assert len(names) == len(set(names)) == 500
@@ -1414,7 +1414,7 @@ def test_sums_alone(world):
     granted(a.acquire("3", "p"))
     ok(a.admin("pause", "z", "", ""))
     for i in range(120):
-        granted((a, b)[i % 2].acquire(f"i{i}", (f"t/{i}", 1, None, None, "t/*")))
+        granted((a, b)[i % 2].acquire(f"i{i}", (f"t/{i}", 1, None, "t/*")))
     ok(a.admin("pause", "t/5", "", ""))
     ok(a.release("1"))
     rows = b.snapshot("*")

@@ -29,7 +29,7 @@ def instances(world, a, n):
     """Each has a holder, and a waiter behind it."""
     for i in range(n):
         for lease in ("held", "waits"):
-            a.acquire(f"{lease}{i}", (f"t/{i}", 1, None, None, "t/*"))
+            a.acquire(f"{lease}{i}", (f"t/{i}", 1, None, "t/*"))
     return lambda: a.define({"t/*": definition(limit=2)}, generation=1)
 
 
@@ -93,7 +93,7 @@ def test_a_walk_that_gets_no_further_goes_on(world, n):
     a, = world.several(1, {"t/*": definition(), "u/*": definition()})
     instances(world, a, n)
     for lease in ("held", "waits"):
-        a.acquire(lease, ("u/0", 1, None, None, "u/*"))
+        a.acquire(lease, ("u/0", 1, None, "u/*"))
     client, key = world.database.client, world.database.key
     client.zremrangebylex(key["held"], "[u/0 ", "(u/0!")  # freed, and an earlier call had got this far:
     client.sadd(key["dirty"], "u/* !")
@@ -164,7 +164,7 @@ def test_a_walk_over_a_template_holds_up_nobody_for_ever(world):
     a, = world.several(1, {"t/*": definition(limit=3, user=2)})
     for i in range(100):
         for lease, count in (("held", 2), ("next", 1), ("last", 2)):
-            a.acquire(f"{lease}{i}", (f"t/{i}", count, None, None, "t/*"))
+            a.acquire(f"{lease}{i}", (f"t/{i}", count, None, "t/*"))
     a.define({"t/*": definition(limit=3, user=3)}, generation=1)
     settles(world, a)
     assert a.granted().keys() == {f"next{i}" for i in range(100)}

@@ -22,7 +22,7 @@ LIMITS = {"a": 2, "b": 2, "c": 1, "q": 4, "p": 3, "t/1": 1, "m": 2000, "n": 200}
 
 
 def t(number):
-    return f"t/{number}", 1, None, None, "t/*"
+    return f"t/{number}", 1, None, "t/*"
 
 
 # Each prepares a world of two and returns the call that is broken off, which takes `before`.
@@ -287,7 +287,7 @@ def the_end_of_patience(world, a, b):
 def a_nested_request_that_waits(world, a, b):
     a.acquire("1", ("a", 2))
     b.acquire("1", "b")
-    return lambda **how: b.acquire("2", ("a", 1, None, "0:1"), **how)
+    return lambda **how: b.acquire("2", "a", above="1", **how)
 
 
 def a_nested_request_that_is_granted(world, a, b):
@@ -298,8 +298,8 @@ def a_nested_request_that_is_granted(world, a, b):
 def a_circle(world, a, b):
     for one in (a, b):
         one.acquire("1", "a")
-    a.acquire("2", ("a", 1, None, "1:1"))
-    return lambda **how: b.acquire("2", ("a", 1, None, "1:1"), **how)
+    a.acquire("2", "a", above="1")
+    return lambda **how: b.acquire("2", "a", above="1", **how)
 
 
 def a_keeper_is_put_aside(world, a, b):

@@ -20,7 +20,7 @@ DEFINITIONS = {
 
 
 def of_t(number):
-    return f"t/{number}", 1, None, None, "t/*"
+    return f"t/{number}", 1, None, "t/*"
 
 
 @pytest.fixture
@@ -130,10 +130,10 @@ def test_a_grace_is_no_time_for_it(world):
 def test_of_a_template_its_instances_go(world, pair):
     """Except instances with their own definitions, and deeper names, which are another template's."""
     a, b = pair
-    used_once(a, of_t(1), of_t(2), "t/own", ("t/deep/1", 1, None, None, "t/deep/*"))
+    used_once(a, of_t(1), of_t(2), "t/own", ("t/deep/1", 1, None, "t/deep/*"))
     for name in ("t/1", "t/2", "t/own", "t/deep/1"):
         ok(a.admin("pause", name, "", ""))
-    own, deep = b.acquire("1", "t/own"), b.acquire("2", ("t/deep/1", 1, None, None, "t/deep/*"))
+    own, deep = b.acquire("1", "t/own"), b.acquire("2", ("t/deep/1", 1, None, "t/deep/*"))
     assert own.word == deep.word == "waiting"
     ok(a.admin("resume", "t/own"))
     before = {word: names_in(world, word) for word in KEPT}

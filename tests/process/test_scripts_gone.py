@@ -126,7 +126,7 @@ def test_more_than_one_call_can_drop(world):
     for i in range(150):
         a.acquire(str(i), "m", *(["a"] if i < 2 else []))
     for i in range(150, 160):
-        a.acquire(str(i), (f"t/{i}", 1, None, None, "t/*"))
+        a.acquire(str(i), (f"t/{i}", 1, None, "t/*"))
     world.pass_time(T - 1000, b)
     world.tick(1001)
     ok(b.renew())

@@ -197,8 +197,8 @@ def test_a_smaller_limit_ends_only_with_a_newer_file(world, changed):
     assert b.define(three)["t/*"][0] == "stored"
     b.end()
     world.end_grace(b)
-    assert b.acquire("1", ("t/1", 2, 3, None, "t/*")).word == "granted"
-    assert b.acquire("2", ("t/1", 1, 3, None, "t/*")).word == "waiting"
+    assert b.acquire("1", ("t/1", 2, 3, "t/*")).word == "granted"
+    assert b.acquire("2", ("t/1", 1, 3, "t/*")).word == "waiting"
     assert b.define(three, generation=1)["t/*"][0] == "stored"
     assert set(b.granted()) == {"2"}
 

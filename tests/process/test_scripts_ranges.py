@@ -26,7 +26,7 @@ def takes_singles(one, name, n, but=()):
     """n leases of one slot each, numbered from 0."""
     for at in range(0, n, 32):
         one.call("acquire", *[word for i in range(at, min(at + 32, n)) for word in (
-            i, 0, 0, 0, 1000, 1000, "", "pid=1", 1, name, name, 1, LIMIT, 0)])
+            i, 0, 0, 0, 1000, 1000, "", "pid=1", "", 1, name, name, 1, LIMIT)])
 
 
 def released(one, leases):

@@ -202,8 +202,8 @@ def attacked(world, mine, wanted):
     """A user fills their own resource and asks for that and for what others need: when others get
     that."""
     a, b = world.several(2, {"etl": definition(keep=KEEP), "market/*": definition(limit=2, keep=KEEP)})
-    of_mine = (mine, 1, None, None, "market/*")
-    a.acquire("fills", (mine, 2, None, None, "market/*"), uid=7)
+    of_mine = (mine, 1, None, "market/*")
+    a.acquire("fills", (mine, 2, None, "market/*"), uid=7)
     b.acquire("0", wanted)
     a.acquire("attack", wanted, of_mine, uid=7)
     granted = []
@@ -290,7 +290,7 @@ def test_a_quota_s_own_later_request_waits_for_what_is_kept(world):
 def test_a_nested_request_waits_for_patience_at_most(world):
     """A keeper has a licence kept while it waits for db, which a job holds that asks for a licence."""
     a, b = keeper(world)
-    assert word(a, "inner", ("licence", 1, None, "0:all")) == "waiting"
+    assert word(a, "inner", "licence", above="all") == "waiting"
     world.pass_time(KEEP, a, b)
     assert list(a.granted()) == ["inner"] and stands(world, "several") == ["db"]
 

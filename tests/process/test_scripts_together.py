@@ -16,7 +16,7 @@ LATER = 2 * 10 ** 15  # than any number of a world that has just begun
 
 def request(lease, *claims, ticket=0, nowait=False, holder=""):
     words = [word for claim in claims for word in claim_words(claim)]
-    return [lease, int(nowait), 0, ticket, 1000, 1000, holder, "pid=1", len(claims), *words]
+    return [lease, int(nowait), 0, ticket, 1000, 1000, holder, "pid=1", "", len(claims), *words]
 
 
 def acquire(member, *requests):

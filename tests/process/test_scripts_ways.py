@@ -123,7 +123,7 @@ class Same:
             uid = self.chance.choice([1, 2])
             ticket = self.chance.choice([0] * 12 + [2 * 10 ** 15 + self.number])
             words += [lease, self.chance.choice([0, 0, 1]), self.chance.choice([0, 0, 1]), ticket, uid, uid,
-                      self.chance.choice(["", "", "h"]), "pid=1", len(claims)]
+                      self.chance.choice(["", "", "h"]), "pid=1", "", len(claims)]
             words += [word for claim in claims.values() for word in claim_words(claim)]
         return lambda one, **more: one.call("acquire", *words, **more)
 

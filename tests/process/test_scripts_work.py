@@ -17,7 +17,7 @@ def acquire_all(member, names):
     words = []
     for at in range(0, len(names), 32):
         asked = [word for i, name in enumerate(names[at:at + 32], at)
-                 for word in (i, 0, 0, 0, 1000, 1000, "", "pid=1", 1, *claim_words(name))]
+                 for word in (i, 0, 0, 0, 1000, 1000, "", "pid=1", "", 1, *claim_words(name))]
         words += [row[0] for row in ok(member.call("acquire", *asked)).rows(3)]
     return words
 
@@ -53,7 +53,7 @@ def test_a_dead_host_goes_with_the_last_of_its_leases(world, n_leases, n_calls):
 
 
 def test_after_a_grace_all_queues_move_at_once(world):
-    names = [(f"t/{i}", 1, None, None, "t/*") for i in range(500)]
+    names = [(f"t/{i}", 1, None, "t/*") for i in range(500)]
     a, b = world.several(2, {"t/*": definition(), "a": definition(limit=300)})
     world.database.client.flushall()
     for one in (a, b):

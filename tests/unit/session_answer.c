@@ -181,13 +181,13 @@ static bool take_word(const char **textp, char *word, size_t size)
 /* Adds the claims of a listed lease, N of them, as answers have them. */
 static void add_claims(struct text *out, const char **callp, unsigned long n)
 {
-    char words[7][512]; /* NAME DEFINITION COUNT LIMIT ANCESTRAL TOKEN UNITS */
+    char words[6][512]; /* NAME DEFINITION COUNT LIMIT TOKEN UNITS */
     for (unsigned long i = 0; i < n; i++) {
-        for (size_t k = 0; k < 7; k++) {
+        for (size_t k = 0; k < 6; k++) {
             take_word(callp, words[k], sizeof words[k]);
         }
         text_add_format(
-            out, "%s%s %s %s %s", i > 0 ? "|" : "", words[0], words[2], words[5], words[6]);
+            out, "%s%s %s %s %s", i > 0 ? "|" : "", words[0], words[2], words[4], words[5]);
     }
 }
 
@@ -195,7 +195,7 @@ static void add_claims(struct text *out, const char **callp, unsigned long n)
 static void answer_hello(const char *call)
 {
     struct text out = TEXT_INIT;
-    char words[9][512], phase[16];
+    char words[10][512], phase[16];
     call += strlen("hello");
     take_word(&call, phase, sizeof phase);
     text_add(&out, "ok -1 0");
@@ -213,11 +213,11 @@ static void answer_hello(const char *call)
         }
     } else if (strcmp(phase, "lease") == 0) {
         while (take_word(&call, words[0], sizeof words[0])) {
-            for (int i = 1; i < 9; i++) {
+            for (int i = 1; i < 10; i++) {
                 take_word(&call, words[i], sizeof words[0]);
             }
             text_add_format(&out, " '%s' %s '%s' '", words[0], words[1], words[3]);
-            add_claims(&out, &call, strtoul(words[8], NULL, 10));
+            add_claims(&out, &call, strtoul(words[9], NULL, 10));
             text_add(&out, "'");
             take_word(&call, words[0], sizeof words[0]); /* HELDFOR */
         }

@@ -255,19 +255,6 @@ Test(fleet, tokens)
     cr_expect_eq(token_of("F", "f"), 900000);
 }
 
-/* ---- ancestors ---- */
-
-Test(fleet, what_ancestors_hold)
-{
-    given("semaphore s limit=2 database=1", "semaphore t limit=9 database=1", "ann asks P: s:2 t",
-        "granted P: 1 s:0,1:1 t:0:1", "ann asks Q: t:3 parent=P", "granted Q: 2 t:1,2,3:2",
-        "ann asks R: s t parent=Q");
-    cr_expect_eq(core_fleet_ancestral(the_core(), lease_of("R"), 0), 2);
-    cr_expect_eq(core_fleet_ancestral(the_core(), lease_of("R"), 1), 4);
-    cr_expect_eq(core_fleet_ancestral(the_core(), lease_of("Q"), 0), 1);
-    cr_expect_eq(core_fleet_ancestral(the_core(), lease_of("P"), 0), 0);
-}
-
 /* ---- all of them, in order ---- */
 
 Test(fleet, the_order_of_all)

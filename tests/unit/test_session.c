@@ -106,7 +106,7 @@ Test(session_begin, asks_for_nothing_before_it_is_up)
     CALL("hello end ''");
     NO_CALL();
     answer("ok -1 0 ''");
-    CALL("acquire $A 0 0 0 7 7 '' i 1 s s 1 3 0 $B 0 0 0 7 7 '' i 1 s s 1 3 0");
+    CALL("acquire $A 0 0 0 7 7 '' i '' 1 s s 1 3 $B 0 0 0 7 7 '' i '' 1 s s 1 3");
 }
 
 Test(session_begin, malformed_answers_to_hello_reset_the_link)
@@ -131,7 +131,7 @@ Test(session_begin, malformed_answers_to_hello_reset_the_link)
 Test(session, asks_and_gives_back)
 {
     ask("A", "s:2 reason=a|b priority=3");
-    CALL("acquire $A 0 3 0 7 7 '' i 1 s s 2 3 0");
+    CALL("acquire $A 0 3 0 7 7 '' i '' 1 s s 2 3");
     NO_CALL();
     ANSWER("ok -1 0 granted '5' 's 2 17 0,1'", "A granted s=0,1");
     end("A");
@@ -144,7 +144,7 @@ Test(session, asks_and_gives_back)
 Test(session, several_resources)
 {
     ask("A", "s:2 p t/x holder=me now");
-    CALL("acquire $A 1 0 0 7 7 me i 3 s s 2 3 0 p p 1 2 0 t/x t/* 1 5 0");
+    CALL("acquire $A 1 0 0 7 7 me i '' 3 s s 2 3 p p 1 2 t/x t/* 1 5");
     answer("ok -1 0 granted '5' 'p 1 18 b|t/x 1 19 4|s 2 17 0,2'"); /* whatever their order */
     HAPPENS("A granted s=0,2 p=b t/x=4");
 }
@@ -152,7 +152,7 @@ Test(session, several_resources)
 Test(session, waits_until_a_message)
 {
     ask("A", "l");
-    CALL_ANSWERED("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0", "ok -1 0 waiting '5' 2");
+    CALL_ANSWERED("acquire $A 0 0 0 7 7 '' i '' 1 l l 1 1", "ok -1 0 waiting '5' 2");
     HAPPENS("A place 2");
     MESSAGE("000000000001 granted $A 5 l 1 17 0", "A granted l=0");
 }
@@ -175,7 +175,7 @@ Test(session, a_forgotten_definition_is_sent_and_the_request_repeated)
     ask("B", "s");
     ANSWER_NEXT("ok -1 0 refused unknown t/x waiting '5' 1", "B place 1");
     CALL_BEGINS("hello define t/* 1 {");
-    CALL("acquire $A 1 0 0 7 7 '' i 1 t/x t/* 1 5 0");
+    CALL("acquire $A 1 0 0 7 7 '' i '' 1 t/x t/* 1 5");
     NO_CALL();
     answer("ok -1 0 t/* stored {}");
     ANSWER("ok -1 0 granted '6' 't/x 1 17 0'", "A granted t/x=0");
@@ -188,7 +188,7 @@ Test(session, a_repeatedly_forgotten_definition_is_never_unknown)
     for (int i = 0; i < 8; i++) {
         answer("ok -1 0 refused unknown l");
         CALL_BEGINS("hello define l 1 {");
-        CALL_ANSWERED("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0", "ok -1 0 l stored {}");
+        CALL_ANSWERED("acquire $A 0 0 0 7 7 '' i '' 1 l l 1 1", "ok -1 0 l stored {}");
     }
     for (int i = 0; i < 3; i++) { /* then once in each renewal period */
         answer("ok -1 0 refused unknown l");
@@ -199,13 +199,13 @@ Test(session, a_repeatedly_forgotten_definition_is_never_unknown)
         CALL("renew 0");
         NO_CALL();
         answer("ok -1 0 0");
-        CALL("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0");
+        CALL("acquire $A 0 0 0 7 7 '' i '' 1 l l 1 1");
     }
     ANSWER("ok -1 0 granted '6' 'l 1 17 0'", "A granted l=0");
     ask("B", "l");
     answer_next("ok -1 0 refused unknown l");
     CALL_BEGINS("hello define l 1 {");
-    CALL("acquire $B 0 0 0 7 7 '' i 1 l l 1 1 0");
+    CALL("acquire $B 0 0 0 7 7 '' i '' 1 l l 1 1");
 }
 
 /* What was told behind the refused request need not be told again. */
@@ -215,8 +215,8 @@ Test(session, a_forgotten_definition_is_sent_once_for_many_requests)
     ask("B", "l");
     answer_next("ok -1 0 refused unknown l");
     CALL_BEGINS("hello define l 1 {");
-    CALL_ANSWERED("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0", "ok -1 0 refused unknown l");
-    CALL("acquire $B 0 0 0 7 7 '' i 1 l l 1 1 0");
+    CALL_ANSWERED("acquire $A 0 0 0 7 7 '' i '' 1 l l 1 1", "ok -1 0 refused unknown l");
+    CALL("acquire $B 0 0 0 7 7 '' i '' 1 l l 1 1");
     NO_CALL();
 }
 
@@ -227,9 +227,9 @@ Test(session, a_missing_definition_is_sent_while_another_is_under_way)
     ask("B", "s");
     answer_next("ok -1 0 refused unknown l");
     CALL_BEGINS("hello define l 1 {");
-    CALL_ANSWERED("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0", "ok -1 0 refused unknown s");
+    CALL_ANSWERED("acquire $A 0 0 0 7 7 '' i '' 1 l l 1 1", "ok -1 0 refused unknown s");
     CALL_BEGINS("hello define s 1 {");
-    CALL("acquire $B 0 0 0 7 7 '' i 1 s s 1 3 0");
+    CALL("acquire $B 0 0 0 7 7 '' i '' 1 s s 1 3");
 }
 
 Test(session, a_definition_not_in_the_file_is_unknown)
@@ -250,10 +250,10 @@ Test(session, many_are_asked_for_in_few_calls_and_in_order)
     for (const char *name = "ABCDEFGHIJKLM"; *name; name++) {
         ask((const char[]){*name, '\0'}, "s");
     }
-    CALL("acquire $A 0 0 0 7 7 '' i 1 s s 1 3 0 $B 0 0 0 7 7 '' i 1 s s 1 3 0"
-         " $C 0 0 0 7 7 '' i 1 s s 1 3 0 $D 0 0 0 7 7 '' i 1 s s 1 3 0"
-         " $E 0 0 0 7 7 '' i 1 s s 1 3 0 $F 0 0 0 7 7 '' i 1 s s 1 3 0"
-         " $G 0 0 0 7 7 '' i 1 s s 1 3 0 $H 0 0 0 7 7 '' i 1 s s 1 3 0");
+    CALL("acquire $A 0 0 0 7 7 '' i '' 1 s s 1 3 $B 0 0 0 7 7 '' i '' 1 s s 1 3"
+         " $C 0 0 0 7 7 '' i '' 1 s s 1 3 $D 0 0 0 7 7 '' i '' 1 s s 1 3"
+         " $E 0 0 0 7 7 '' i '' 1 s s 1 3 $F 0 0 0 7 7 '' i '' 1 s s 1 3"
+         " $G 0 0 0 7 7 '' i '' 1 s s 1 3 $H 0 0 0 7 7 '' i '' 1 s s 1 3");
     CALL_BEGINS("acquire $I ");
     NO_CALL();
 }
@@ -267,10 +267,10 @@ Test(session_begin, heavy_ones_are_asked_for_in_more_calls)
     ask("B", "s:16384");
     ask("C", "s:300 warn:2");
     ask("D", "s");
-    CALL("acquire $A 0 0 0 7 7 '' i 1 s s 400 100000 0");
-    CALL("acquire $B 0 0 0 7 7 '' i 1 s s 16384 100000 0"
-         " $C 0 0 0 7 7 '' i 2 s s 300 100000 0 warn warn 2 3 0"
-         " $D 0 0 0 7 7 '' i 1 s s 1 100000 0");
+    CALL("acquire $A 0 0 0 7 7 '' i '' 1 s s 400 100000");
+    CALL("acquire $B 0 0 0 7 7 '' i '' 1 s s 16384 100000"
+         " $C 0 0 0 7 7 '' i '' 2 s s 300 100000 warn warn 2 3"
+         " $D 0 0 0 7 7 '' i '' 1 s s 1 100000");
     NO_CALL();
     answer("ok -1 0 waiting '1' 1");
     answer("ok -1 0 waiting '2' 1 waiting '3' 1 waiting '4' 1");
@@ -344,7 +344,7 @@ Test(session, drained_and_asked_for_again)
     NO_CALL();
     MESSAGE("000000000001 granted $A 5 l 1 17 0", "A place 2");
     ANSWER("ok -1 0 0 1 'granted $A 5 l 1 17 0'", "");
-    CALL("acquire $A 0 0 5 7 7 '' i 1 l l 1 1 0"); /* with its ticket */
+    CALL("acquire $A 0 0 5 7 7 '' i '' 1 l l 1 1"); /* with its ticket */
     answer("ok -1 0 waiting '5' 1");
     MESSAGE("000000000001 granted $A 5 l 1 17 0", "A place 1"); /* still that one */
     MESSAGE("000000000002 granted $A 5 l 1 18 0", "A granted l=0");
@@ -358,7 +358,7 @@ Test(session, drained_while_it_is_asked_for)
     answer("ok -1 0 granted '5' 'l 1 17 0'");
     CALL_ANSWERED("release $A", "ok -1 0"); /* given back once is given back */
     CALL_ANSWERED("renew 0", "ok -1 0 0");
-    CALL("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0");
+    CALL("acquire $A 0 0 0 7 7 '' i '' 1 l l 1 1");
 }
 
 /* ---- what cannot be true ---- */

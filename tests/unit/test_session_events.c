@@ -52,7 +52,7 @@ Test(session_events, lost_while_it_is_asked_for)
     ANSWER("ok -1 0 granted '5' 's 1 17 0'", ""); /* was that before, or after? */
     CALL_ANSWERED("release $A", "ok -1 0");
     CALL_ANSWERED("renew 1", "ok -1 0 0");
-    CALL("acquire $A 0 0 0 7 7 '' i 1 s s 1 3 0");
+    CALL("acquire $A 0 0 0 7 7 '' i '' 1 s s 1 3");
 }
 
 Test(session_events, many_are_acknowledged_early)
@@ -107,7 +107,7 @@ Test(session_events, lost)
     message("000000000001 lost $A");
     message("000000000002 lost $B");
     MESSAGE("000000000003 lost $C", "A stop lost; B lost lost");
-    CALL("acquire $C 0 0 7 7 7 '' i 1 s s 1 3 0"); /* waiters ask again */
+    CALL("acquire $C 0 0 7 7 7 '' i '' 1 s s 1 3"); /* waiters ask again */
     end("A");
     NO_CALL(); /* nobody has to be told */
 }

@@ -52,12 +52,12 @@ Test(session_layouts, a_request_is_under_way)
 {
     go_up();
     ask("A", "s");
-    CALL_ANSWERED("acquire $A 0 0 0 7 7 '' i 1 s s 1 3 0", "layout '3'");
+    CALL_ANSWERED("acquire $A 0 0 0 7 7 '' i '' 1 s s 1 3", "layout '3'");
     HAPPENS("");
     begin_hello("30000 '0' 0 1");
     CALL_ANSWERED("hello end ''", "ok -1 0 ''");
     CALL_ANSWERED("renew 0", "ok -1 0 0");
-    CALL("acquire $A 0 0 0 7 7 '' i 1 s s 1 3 0");
+    CALL("acquire $A 0 0 0 7 7 '' i '' 1 s s 1 3");
     cr_assert_eq(last_layout, 3);
 }
 

@@ -74,7 +74,7 @@ Test(session_time, one_at_a_time)
 Test(session_time, a_late_answer_resets_the_link)
 {
     ask("A", "s");
-    CALL("acquire $A 0 0 0 7 7 '' i 1 s s 1 3 0");
+    CALL("acquire $A 0 0 0 7 7 '' i '' 1 s s 1 3");
     EXPECT(next_deadline(), "2.500");
     wait_for(2.499);
     EXPECT(reset_wanted(), "");
@@ -138,12 +138,12 @@ Test(session_time, an_error_does_not_refuse_a_queued_waiter)
     answer_next("ok -1 0");
     drain(false);
     answer_next("ok -1 0 0"); /* the renewal that is first */
-    CALL_ANSWERED("acquire $A 0 0 5 7 7 '' i 1 l l 1 1 0", "-OOM command not allowed");
+    CALL_ANSWERED("acquire $A 0 0 5 7 7 '' i '' 1 l l 1 1", "-OOM command not allowed");
     HAPPENS("A place 1");
     NO_CALL();
     wait_for(5);
     CALL_ANSWERED("renew 0", "ok -1 0 0");
-    CALL("acquire $A 0 0 5 7 7 '' i 1 l l 1 1 0");
+    CALL("acquire $A 0 0 5 7 7 '' i '' 1 l l 1 1");
 }
 
 Test(session_time, a_release_is_tried_again_after_the_next_renewal)
@@ -175,7 +175,7 @@ Test(session_time_first, errors_of_several_calls_at_once)
     go_up_and_send_two_calls();
     ask("A", "s");
     ask("B", "s");
-    CALL("acquire $A 0 0 0 7 7 '' i 1 s s 1 5 0 $B 0 0 0 7 7 '' i 1 s s 1 5 0");
+    CALL("acquire $A 0 0 0 7 7 '' i '' 1 s s 1 5 $B 0 0 0 7 7 '' i '' 1 s s 1 5");
     ANSWER("-MISCONF x", "");
     ANSWER("-NOREPLICAS x", "");
     ANSWER("ok -1 0 granted '5' 's 1 17 0' waiting '6' 1", "A granted s=0; B place 1");
@@ -207,7 +207,7 @@ Test(session_time, a_grant_that_is_later_is_given_back)
     NO_CALL();
     answer("ok -1 0");
     CALL_ANSWERED("renew 0", "ok -1 0 0");
-    CALL("acquire $B 0 0 0 7 7 '' i 1 s s 1 3 0"); /* B goes on waiting */
+    CALL("acquire $B 0 0 0 7 7 '' i '' 1 s s 1 3"); /* B goes on waiting */
 }
 
 Test(session_time, a_late_message_is_given_back_after_the_answer)

@@ -95,12 +95,12 @@ Test(session_unreachable, queued_leases_are_listed)
         "hello begin 30000 11000 'this host' 17 6 30000 '' '' 0", "ok -1 0 '2' 30000 '0' 0 1");
     answer_next("ok -1 0 0 0");
     answer_next("ok -1 0");
-    CALL("hello lease $A held 0 5 7 7 '' i 1 s s 1 3 0 17 2 0"
-         " $B waiting 0 6 7 7 '' i 1 l l 1 1 0 0 - 0 $C asked 0 0 7 7 '' i 1 p p 1 2 0 0 - 0");
+    CALL("hello lease $A held 0 5 7 7 '' i '' 1 s s 1 3 17 2 0"
+         " $B waiting 0 6 7 7 '' i '' 1 l l 1 1 0 - 0 $C asked 0 0 7 7 '' i '' 1 p p 1 2 0 - 0");
     answer("ok -1 0 $A held '5' 's 1 17 2' $B waiting '6' '1' $C lost '0' -");
     end_hello();
     renew_first();
-    CALL("acquire $C 1 0 0 7 7 '' i 1 p p 1 2 0 $D 0 0 0 7 7 '' i 1 s s 1 3 0");
+    CALL("acquire $C 1 0 0 7 7 '' i '' 1 p p 1 2 $D 0 0 0 7 7 '' i '' 1 s s 1 3");
     HAPPENS("");
 }
 
@@ -111,8 +111,8 @@ Test(session_unreachable, an_acquire_whose_answer_is_lost_keeps_its_place)
     ask("B", "s");
     ask_and_send("C", "p");
     come_back();
-    CALL("hello lease $A held 0 5 7 7 '' i 1 s s 1 3 0 17 2 0"
-         " $B asked 0 0 7 7 '' i 1 s s 1 3 0 0 - 0 $C asked 0 0 7 7 '' i 1 p p 1 2 0 0 - 0");
+    CALL("hello lease $A held 0 5 7 7 '' i '' 1 s s 1 3 17 2 0"
+         " $B asked 0 0 7 7 '' i '' 1 s s 1 3 0 - 0 $C asked 0 0 7 7 '' i '' 1 p p 1 2 0 - 0");
     answer("ok -1 0 $A held '5' 's 1 17 2' $B waiting '6' '1' $C held '7' 'p 1 18 b'");
     cr_assert_eq(lease("C")->ticket, 7); /* if the data are lost now, it has its place */
     end_hello();
@@ -154,7 +154,7 @@ Test(session_unreachable, a_request_from_before_a_restart_keeps_its_place)
     restart();
     connect_link();
     begin_hello("30000 '0' 0 1");
-    CALL("hello lease $A asked 0 0 7 7 '' i 1 s s 1 3 0 0 - 0");
+    CALL("hello lease $A asked 0 0 7 7 '' i '' 1 s s 1 3 0 - 0");
     answer("ok -1 0 $A waiting '6' '1'");
     cr_assert_eq(lease("A")->ticket, 6);
 }
@@ -171,7 +171,7 @@ Test(session_unreachable, a_lease_given_back_before_a_restart_is_not_listed)
     end_hello();
     NO_CALL();
     drain(false);
-    CALL("acquire $A 0 0 6 7 7 '' i 1 s s 1 3 0");
+    CALL("acquire $A 0 0 6 7 7 '' i '' 1 s s 1 3");
 }
 
 Test(session_unreachable, in_chunks)
@@ -219,7 +219,7 @@ Test(session_unreachable, lost_while_unreachable)
     HAPPENS("A stop lost; B lost lost; D stop lost");
     end_hello();
     renew_first();
-    CALL("acquire $C 0 0 6 7 7 '' i 1 s s 1 3 0"); /* waiters ask again */
+    CALL("acquire $C 0 0 6 7 7 '' i '' 1 s s 1 3"); /* waiters ask again */
 }
 
 Test(session_unreachable, leases_that_have_ended_are_not_listed)
@@ -337,7 +337,7 @@ Test(session_unreachable, one_more_while_the_listing_ends)
     answer("ok -1 0 ''");
     cr_assert_eq(view()->state, SESSION_LISTING);
     begin_hello("30000 '0' 0 1");
-    CALL("hello lease $A held 0 5 7 7 '' i 1 s s 1 3 0 17 2 0");
+    CALL("hello lease $A held 0 5 7 7 '' i '' 1 s s 1 3 17 2 0");
     answer("ok -1 0 $A held '5' 's 1 17 2'");
     CALL("hello end ''");
 }
@@ -349,7 +349,7 @@ Test(session_unreachable, one_more_once_it_is_up)
     go_up();
     session_restore(session, lease("A"));
     begin_hello("30000 '0' 0 1");
-    CALL("hello lease $A held 0 5 7 7 '' i 1 s s 1 3 0 17 2 0");
+    CALL("hello lease $A held 0 5 7 7 '' i '' 1 s s 1 3 17 2 0");
 }
 
 /* A wait is no part of it. */
@@ -360,7 +360,7 @@ Test(session_unreachable, says_for_how_long_it_has_been_held)
     MESSAGE("000000000001 granted $A 5 s 1 17 2", "A granted s=2");
     wait_for(1.5);
     come_back();
-    CALL("hello lease $A held 0 5 7 7 '' i 1 s s 1 3 0 17 2 1500");
+    CALL("hello lease $A held 0 5 7 7 '' i '' 1 s s 1 3 17 2 1500");
 }
 
 /* ---- the database asks for a hello ---- */
@@ -379,11 +379,11 @@ Test(session_unreachable, hello_is_sent_once_all_answers_are_in)
     answer("ok 41000 41000 '2' 30000 '0' 1 1");
     answer_next("ok -1 0 0 0");
     answer_next("ok -1 0");
-    CALL_ANSWERED("hello lease $A waiting 0 5 7 7 '' i 1 l l 1 1 0 0 - 0 $D held 0 5 7 7 '' i "
-                  "1 warn warn 1 3 0 9 0 0",
+    CALL_ANSWERED("hello lease $A waiting 0 5 7 7 '' i '' 1 l l 1 1 0 - 0 $D held 0 5 7 7 '' "
+                  "i '' 1 warn warn 1 3 9 0 0",
         "ok -1 0 $A waiting '5' '1' $D held '5' 'warn 1 9 0'");
     ANSWER_NEXT("ok -1 0 ''", "");
-    CALL("acquire $B 0 0 0 7 7 '' i 1 s s 1 3 0 $C 0 0 0 7 7 '' i 1 s s 1 3 0");
+    CALL("acquire $B 0 0 0 7 7 '' i '' 1 s s 1 3 $C 0 0 0 7 7 '' i '' 1 s s 1 3");
 }
 
 Test(session_unreachable, a_release_that_was_not_done_needs_no_repeating)
@@ -407,8 +407,8 @@ Test(session_unreachable, everywhere_in_hello)
     }
 }
 
-static const char with_limit_3[] = "hello lease $A waiting 0 5 7 7 '' i 1 s s 1 3 0 0 - 0";
-static const char with_limit_5[] = "hello lease $A waiting 0 5 7 7 '' i 1 s s 1 5 0 0 - 0";
+static const char with_limit_3[] = "hello lease $A waiting 0 5 7 7 '' i '' 1 s s 1 3 0 - 0";
+static const char with_limit_5[] = "hello lease $A waiting 0 5 7 7 '' i '' 1 s s 1 5 0 - 0";
 
 static void begin_to_list_a_waiter(void)
 {
@@ -576,13 +576,13 @@ Test(session_unreachable, a_restart)
     CALL_ANSWERED("hello news 0", "ok -1 0 0 0");
     CALL_ANSWERED("hello change 0 0 s 4 {\"paused\":true}", "ok -1 0 0 s '5' {}");
     answer_next("ok -1 0");
-    CALL("hello lease $A held 0 5 7 7 '' i 1 s s 1 3 0 5000 2 2000"
-         " $B waiting 0 6 7 7 '' i 1 l l 1 1 0 0 - 0 $C asked 0 0 7 7 '' i 1 s s 1 3 0 0 - 0");
+    CALL("hello lease $A held 0 5 7 7 '' i '' 1 s s 1 3 5000 2 2000"
+         " $B waiting 0 6 7 7 '' i '' 1 l l 1 1 0 - 0 $C asked 0 0 7 7 '' i '' 1 s s 1 3 0 - 0");
     answer("ok -1 0 $A held '5' 's 1 5000 2' $B waiting '6' '1' $C lost '0' -");
     end_hello();
     CALL_ANSWERED("renew 0", "ok -1 0 0 6 'granted $B 6 l 1 17 0' 7 'sing it'");
     HAPPENS("");
-    CALL("acquire $C 0 0 0 7 7 '' i 1 s s 1 3 0");
+    CALL("acquire $C 0 0 0 7 7 '' i '' 1 s s 1 3");
     MESSAGE("000000000008 granted $B 6 l 1 5001 0", "B granted l=0");
 }
 

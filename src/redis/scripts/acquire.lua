@@ -1,6 +1,6 @@
--- acquire.lua - ARGV: {ID NOWAIT PRIORITY TICKET UID SHAREDUID HOLDER INFO N {NAME DEFINITION COUNT LIMIT
--- ANCESTRAL}*N}... Each request gets all that it asks for, or a place in line, or a refusal. The same ID gets
--- the same answer again. Several requests in one call cost little more than one.
+-- acquire.lua - ARGV: {ID NOWAIT PRIORITY TICKET UID SHAREDUID HOLDER INFO ABOVE N {NAME DEFINITION COUNT
+-- LIMIT}*N}... Each request gets all that it asks for, or a place in line, or a refusal. The same ID gets the
+-- same answer again. Several requests in one call cost little more than one.
 local function granted(lease)
     return 'granted', text_of(lease.ticket), claims_text(lease)
 end
@@ -42,8 +42,6 @@ local function why_never(lease)
         local quota = resource.definition['max-units-per-user']
         if claim.count > most or (quota > 0 and claim.count > quota) then
             return 'impossible', claim.name
-        elseif claim.ancestral > 0 and claim.count > most - claim.ancestral then
-            return 'ancestor', claim.name
         end
     end
 end
@@ -169,6 +167,10 @@ local function acquire(lease)
         give_tokens(lease)
         hold_units(lease)
         return granted(lease)
+    end
+    about = lease.above and made.circles.name_kept_from_itself(lease)
+    if about then
+        return 'refused', 'ancestor', about
     elseif lease.wants_now then
         return 'refused', why_not_now(lease)
     end
@@ -186,7 +188,7 @@ function scripts.acquire.run()
     local leases, rows, at = {}, {}, 5
     while at <= #ARGV do
         local word = ARGV[at + 1]
-        leases[#leases + 1], at = parse_lease(at, 5)
+        leases[#leases + 1], at = parse_lease(at, 4)
         leases[#leases].wants_now = word == '1'
     end
     look_up(leases)

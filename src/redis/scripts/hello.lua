@@ -505,9 +505,8 @@ local function list()
     local function take_limits(stored, lease)
         for i, claim in ipairs(stored.claims) do
             local now = lease.claims[i]
-            if claim.limit ~= now.limit or claim.definition ~= now.definition
-                or claim.ancestral ~= now.ancestral then
-                claim.limit, claim.definition, claim.ancestral = now.limit, now.definition, now.ancestral
+            if claim.limit ~= now.limit or claim.definition ~= now.definition then
+                claim.limit, claim.definition = now.limit, now.definition
                 mark_changed(claim.name)
             end
         end
@@ -569,7 +568,7 @@ local function list()
     local rows, at = {}, 6
     while at <= #ARGV do
         local said = ARGV[at + 1]
-        local lease, behind = parse_lease(at, 7)
+        local lease, behind = parse_lease(at, 6)
         lease.since = said == 'held' and db.clock - tonumber(ARGV[behind]) or nil
         at = behind + 1
         local word, now = list_one(lease, said)

@@ -9,20 +9,19 @@ local function claims_text(lease)
     return table.concat(parts, '|')
 end
 
--- The lease at ARGV[at], and where the words behind it begin: ID WORD PRIORITY TICKET UID SHAREDUID HOLDER INFO N, and
--- N times `width` words: NAME DEFINITION COUNT LIMIT ANCESTRAL, or these and TOKEN UNITS.
+-- The lease at ARGV[at], and where the words behind it begin: ID WORD PRIORITY TICKET UID SHAREDUID HOLDER INFO ABOVE
+-- N, and N times `width` words: NAME DEFINITION COUNT LIMIT, or these and TOKEN UNITS.
 local function parse_lease(at, width)
     local lease = {key = ME .. '/' .. ARGV[at], session = ME, id = ARGV[at], state = 'W', incarnation = INCARNATION,
         priority = tonumber(ARGV[at + 2]), ticket = tonumber(ARGV[at + 3]), uid = ARGV[at + 4],
-        shared = ARGV[at + 5], holder = ARGV[at + 6], info = ARGV[at + 7], claims = {}}
-    local behind = at + 9 + width * tonumber(ARGV[at + 8])
-    for i = at + 9, behind - 1, width do
-        local ancestral, above = match(ARGV[i + 4], '^(%d+):?(.*)$')
-        local has_units = width > 5 and ARGV[i + 6] ~= '-'
+        shared = ARGV[at + 5], holder = ARGV[at + 6], info = ARGV[at + 7],
+        above = ARGV[at + 8] ~= '' and ARGV[at + 8] or nil, claims = {}}
+    local behind = at + 10 + width * tonumber(ARGV[at + 9])
+    for i = at + 10, behind - 1, width do
+        local has_units = width > 4 and ARGV[i + 5] ~= '-'
         lease.claims[#lease.claims + 1] = {name = ARGV[i], definition = ARGV[i + 1],
-            count = tonumber(ARGV[i + 2]), limit = tonumber(ARGV[i + 3]), ancestral = tonumber(ancestral),
-            token = width > 5 and tonumber(ARGV[i + 5]) or 0, units = has_units and split(ARGV[i + 6], ',') or {}}
-        lease.above = above ~= '' and above or nil
+            count = tonumber(ARGV[i + 2]), limit = tonumber(ARGV[i + 3]),
+            token = width > 4 and tonumber(ARGV[i + 4]) or 0, units = has_units and split(ARGV[i + 5], ',') or {}}
     end
     return lease, behind
 end
@@ -64,7 +63,7 @@ local function load_lease(key)
     local claims = {}
     for i, claim in ipairs(packed) do
         claims[i] = {name = claim[1], count = claim[2], token = claim[3], definition = claim[4],
-            limit = claim[5], ancestral = claim[6], units = claim[7]}
+            limit = claim[5], units = claim[7]}
     end
     local session, id = match(key, '^([^/]*)/(.*)$')
     return {key = key, record = record, session = session, id = id, state = state, incarnation = incarnation,
@@ -83,9 +82,8 @@ end
 
 local function write_lease(lease)
     local packed = {}
-    for i, claim in ipairs(lease.claims) do
-        packed[i] = {claim.name, claim.count, claim.token, claim.definition, claim.limit,
-            claim.ancestral, claim.units}
+    for i, claim in ipairs(lease.claims) do -- the 0 is for earlier versions of these scripts, which read it
+        packed[i] = {claim.name, claim.count, claim.token, claim.definition, claim.limit, 0, claim.units}
     end
     local fields = {lease.state, lease.incarnation, lease.priority, lease.ticket, lease.uid, lease.shared,
         lease.holder, lease.info, packed, lease.road or false, lease.above or false, lease.since}

@@ -77,16 +77,16 @@ function make.circles()
         return keys
     end
 
-    -- Anybody can name another's lease.
-    local function above_at(lease, key)
+    -- Of other users only where nobody but the lease is concerned, as anybody can name another's.
+    local function above_at(lease, key, of_any_user)
         local above = lease_at(key)
-        return above and above.state == 'H' and above.uid == lease.uid and above
+        return above and above.state == 'H' and (of_any_user or above.uid == lease.uid) and above
     end
 
     -- The units of its ancestors are inside, by 1, or not any more, by -1.
-    local function put_inside(lease, by)
+    local function put_inside(lease, by, of_any_user)
         for _, key in ipairs(keys_above(lease)) do
-            local above = above_at(lease, key)
+            local above = above_at(lease, key, of_any_user)
             local n = n_below[key] or 0
             n_below[key] = n + by
             local changes = above and min(n, n + by) == 0
@@ -108,6 +108,21 @@ function make.circles()
         local n, resource = inside[claim.name .. ' ' .. lease.uid] or 0, resource_of(claim.name)
         local most = resource.definition and resource.definition['max-units-per-user'] or 0
         return n > 0 and most > 0 and claim.count > most - n
+    end
+
+    local function begin_search()
+        leases, n_looked_at, n_below, inside, lines = {}, 0, {}, {}, {}
+    end
+
+    -- The first name of which its own ancestors leave the lease no room, whoever else gives something back.
+    function circles.name_kept_from_itself(lease)
+        begin_search()
+        put_inside(lease, 1, true)
+        for _, claim in ipairs(lease.claims) do
+            if never_has(claim) or never_fits(lease, claim) then
+                return claim.name
+            end
+        end
     end
 
     -- Such a waiter steps aside when it is the first in its queue.
@@ -255,7 +270,7 @@ function make.circles()
     -- Asks the daemon of the last one of those in a circle to deny it. From now on it is not noted. Returns
     -- whether there was one.
     function circles.break_one()
-        leases, n_looked_at, n_below, inside, lines = {}, 0, {}, {}, {}
+        begin_search()
         local requests, last = find_requests(), nil
         reduce(requests)
         n_work = n_work + n_looked_at
