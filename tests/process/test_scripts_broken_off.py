@@ -302,6 +302,16 @@ def a_circle(world, a, b):
     return lambda **how: b.acquire("2", "a", above="1", **how)
 
 
+def a_reset_that_makes_a_circle(world, a, b):
+    ok(a.admin("limit", "a", "3"))
+    for one in (a, b):
+        one.acquire("1", "a")
+    a.acquire("3", "a")
+    for one in (a, b):
+        one.acquire("2", "a", above="1")
+    return lambda **how: a.admin("reset", "a", **how)
+
+
 def a_keeper_is_put_aside(world, a, b):
     a_keeper(world, a, b)
     ok(a.release("2"))
@@ -400,7 +410,7 @@ def a_move_of_a_keeper_with_a_quota(world, a, b):
 QUOTA_SCENES = [a_move_of_a_keeper_with_a_quota, the_end_of_patience_with_a_quota, a_keeper_with_a_quota_loses_it,
                 a_keeper_with_a_quota_is_put_aside, a_keeper_with_a_quota_falls]
 SCENES = [a_waiter_begins_to_keep, a_keeper_loses_it, the_end_of_patience,
-          a_nested_request_that_waits, a_nested_request_that_is_granted, a_circle,
+          a_nested_request_that_waits, a_nested_request_that_is_granted, a_circle, a_reset_that_makes_a_circle,
           a_keeper_is_put_aside, a_keeper_goes, a_keeper_leaves, a_waiter_changes_queues,
           an_acquire, an_acquire_of_many, a_release_of_many, a_listing_that_wins_many, an_acquire_that_waits,
           an_acquire_aside, an_acquire_of_an_instance, a_release,
@@ -510,7 +520,8 @@ def result_of(world, a, b, was_broken):
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__)
 def test_broken_off_anywhere(redis_server, clock, scene):
     """Repeated, it is as if it had been whole; if nobody repeats it, as its daemon has died, nothing is left."""
-    limits = {**LIMITS, "a": 4} if scene in (a_larger_limit, a_definition) else LIMITS
+    changed = {a_larger_limit: 4, a_definition: 4, a_reset_that_makes_a_circle: 3}
+    limits = {**LIMITS, "a": changed.get(scene, LIMITS["a"])}
     results = []
     for _, world, a, b, call, broken_off in breaks(redis_server, clock, scene, all_end=False):
         was_broken = broken_off(call)
@@ -694,3 +705,15 @@ def test_a_grant_that_is_taken_back_leaves_the_users_other_lease_in_the_quota(re
     ok(a.release("second"))
     assert [member for member, _ in world.data().raw["users"]] == ["q 7 0000000"]
     world.check()
+
+
+def test_a_circle_is_announced(redis_server, clock):
+    for after, world, a, b, call, broken_off in breaks(
+            redis_server, clock, a_reset_that_makes_a_circle, all_end=False):
+        broken_off(call)
+        for _ in range(2):  # nobody repeats it: others call
+            a.renew()
+            b.renew()
+        is_reset = world.database.client.hget(world.database.key["changes"], "a").endswith("{}")
+        told = [event for event in b.events if event.startswith("circle ")]
+        assert bool(told) == is_reset, f"broken off after {after} writes"

@@ -371,9 +371,7 @@ function make.turns()
             local name = table.remove(dirty, 1)
             dirty[name] = nil -- it may become dirty again
             if string.find(name, CHANGED, 1, true) then
-                if put_in_force(name) and not dirty[name] then
-                    call('SREM', DIRTY, name)
-                end
+                done[name] = put_in_force(name) and not dirty[name] or nil
             else
                 steps[name] = next_step(name)
                 done[name] = true
@@ -391,12 +389,20 @@ function make.turns()
         return oldest
     end
 
+    local function break_circles()
+        while db.may_have_circle do
+            db.may_have_circle = made.circles.break_one()
+        end
+    end
+
     -- The oldest lease that can do something does it, then all whom that concerns are asked again. So the
     -- result does not depend on which queue is looked at first.
     local function serve_dirty()
         local done = {}
         for _, name in ipairs(call('SRANDMEMBER', DIRTY, MAX_SERVED)) do
             if name ~= KEEP then
+                -- The script that has left it may have been broken off before it looked for circles.
+                db.may_have_circle = db.may_have_circle or not dirty[name] and db.nested
                 look_again(name)
             end
         end
@@ -412,6 +418,7 @@ function make.turns()
             look_at_dirty(done)
             step = oldest_step()
         end
+        break_circles()
         local names = {}
         for name in pairs(done) do
             if not steps[name] then
@@ -424,5 +431,5 @@ function make.turns()
     end
 
     return {leave_unbegun = leave_unbegun, stands_in_line = stands_in_line, take_grant_back = take_grant_back,
-        wake_user = wake_user, serve_dirty = serve_dirty}
+        wake_user = wake_user, serve_dirty = serve_dirty, break_circles = break_circles}
 end

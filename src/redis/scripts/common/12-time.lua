@@ -286,9 +286,8 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
             return
         elseif #dirty > 0 or not is_clean() then
             made.turns.serve_dirty()
-        end
-        while db.may_have_circle do
-            db.may_have_circle = made.circles.break_one()
+        elseif db.may_have_circle then
+            made.turns.break_circles()
         end
     end
 
