@@ -302,6 +302,13 @@ def a_circle(world, a, b):
     return lambda **how: b.acquire("2", "a", above="1", **how)
 
 
+def a_circle_in_a_quota(world, a, b):
+    for one in (a, b):
+        one.acquire("1", "q")
+    a.acquire("2", "q", above="1")
+    return lambda **how: b.acquire("2", "q", above="1", **how)
+
+
 def a_reset_that_makes_a_circle(world, a, b):
     ok(a.admin("limit", "a", "3"))
     for one in (a, b):
@@ -410,7 +417,8 @@ def a_move_of_a_keeper_with_a_quota(world, a, b):
 QUOTA_SCENES = [a_move_of_a_keeper_with_a_quota, the_end_of_patience_with_a_quota, a_keeper_with_a_quota_loses_it,
                 a_keeper_with_a_quota_is_put_aside, a_keeper_with_a_quota_falls]
 SCENES = [a_waiter_begins_to_keep, a_keeper_loses_it, the_end_of_patience,
-          a_nested_request_that_waits, a_nested_request_that_is_granted, a_circle, a_reset_that_makes_a_circle,
+          a_nested_request_that_waits, a_nested_request_that_is_granted, a_circle, a_circle_in_a_quota,
+          a_reset_that_makes_a_circle,
           a_keeper_is_put_aside, a_keeper_goes, a_keeper_leaves, a_waiter_changes_queues,
           an_acquire, an_acquire_of_many, a_release_of_many, a_listing_that_wins_many, an_acquire_that_waits,
           an_acquire_aside, an_acquire_of_an_instance, a_release,

@@ -142,7 +142,6 @@ local function acquire(lease)
         if known.state == 'H' then
             return granted(known)
         end
-        db.may_have_circle = db.nested -- a script may have been broken off
         if known.road then
             made.roads.note_elsewhere(known)
         end

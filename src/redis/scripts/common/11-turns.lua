@@ -371,7 +371,9 @@ function make.turns()
             local name = table.remove(dirty, 1)
             dirty[name] = nil -- it may become dirty again
             if string.find(name, CHANGED, 1, true) then
-                done[name] = put_in_force(name) and not dirty[name] or nil
+                if put_in_force(name) and not dirty[name] then
+                    call('SREM', DIRTY, name)
+                end
             else
                 steps[name] = next_step(name)
                 done[name] = true
@@ -401,7 +403,7 @@ function make.turns()
         local done = {}
         for _, name in ipairs(call('SRANDMEMBER', DIRTY, MAX_SERVED)) do
             if name ~= KEEP then
-                -- The script that has left it may have been broken off before it looked for circles.
+                -- A script that has left it may not have looked for circles yet.
                 db.may_have_circle = db.may_have_circle or not dirty[name] and db.nested
                 look_again(name)
             end
@@ -418,7 +420,7 @@ function make.turns()
             look_at_dirty(done)
             step = oldest_step()
         end
-        break_circles()
+        break_circles() -- before the names are clean: it is done again if this is broken off
         local names = {}
         for name in pairs(done) do
             if not steps[name] then

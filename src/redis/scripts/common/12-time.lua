@@ -242,7 +242,6 @@ function make.time()
     local function end_grace()
         call('HDEL', DB, 'grace', 'first')
         db.grace = nil
-        db.may_have_circle = db.nested
     end
 
     return {goes_on = goes_on, begin_grace = begin_grace, end_grace = end_grace,

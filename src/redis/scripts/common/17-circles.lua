@@ -27,8 +27,10 @@ function make.circles()
         return keys, is_in
     end
 
-    -- The lease begins to wait. Before its record is written: without one, it is no member.
+    -- The lease begins to wait. Before its record is written: without one, it is no member. The dirty name has the
+    -- search made later, if the script is broken off, or in a grace.
     function circles.note(lease)
+        mark_dirty(lease.claims[1].name)
         local keys, is_in = nested_but(lease)
         if not is_in and #keys < MAX_REQUESTS then
             keys[#keys + 1] = lease.key
