@@ -45,7 +45,7 @@ static struct random *chance;
 static struct core *core;
 static struct effects effects;
 static nanoseconds now;
-static int32_t last_pid;
+static int32_t last_pid = 1; /* which no job has */
 static bool is_restoring; /* a job may be over, and its lease not be back yet */
 static struct job jobs[MAX_JOBS];
 static uint64_t n_shares, n_restarts, n_endings;
