@@ -40,10 +40,13 @@ bool template_name_above(const char *name, char out[static NAME_BYTES + 1])
 
 bool definition_leaves_name(const struct definition *definition, const char *name, uint32_t uid)
 {
+    if (!definition->has_own_names) {
+        return true;
+    }
     char own[16];
     int length = snprintf(own, sizeof own, "/%lu-", (unsigned long)uid);
     const char *slash = strrchr(name, '/');
-    return !definition->has_own_names || (slash && strncmp(slash, own, (size_t)length) == 0);
+    return slash && strncmp(slash, own, (size_t)length) == 0;
 }
 
 bool definition_has_item(const struct definition *definition, const char *item)
