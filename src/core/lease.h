@@ -45,13 +45,13 @@ enum binding {
 struct requested_resource {
     const char *name;
     uint32_t count;
+    uint8_t asked; /* the core's, of one with shares: its place in the request */
     const struct definition *definition; /* what governs the name; core_acquire() finds it itself */
     struct resource *resource; /* as core_find_want() has just found it; or NULL */
 
     /* The core's, of the last .n_shared ones: */
     struct claim *of; /* as in struct claim */
     uint64_t sharer; /* .of->lease, also while that is not there */
-    uint8_t asked; /* of all, if there are such: its place in the request */
 };
 
 /* What somebody asks for. */

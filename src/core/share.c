@@ -91,13 +91,12 @@ static bool are_of_one_scope(
     return true;
 }
 
-enum outcome shares_find(struct core *core, uint64_t id, uint32_t uid,
-    const struct acquire_request **askp, struct acquire_request *sorted, const char **at_faultp)
+/* Apart, as most requests have no parent. */
+static __attribute__((noinline)) enum outcome find_shares(struct core *core, uint64_t id,
+    uint32_t uid, const struct acquire_request **askp, struct acquire_request *sorted,
+    const char **at_faultp)
 {
     const struct acquire_request *ask = *askp;
-    if (ask->attributes.parent == 0) {
-        return OUTCOME_OK;
-    }
     const struct lease asker = {.id = id, .uid = uid, .attributes = ask->attributes};
     struct requested_resource wants[MAX_RESOURCES_PER_LEASE];
     bool any = false;
@@ -118,6 +117,14 @@ enum outcome shares_find(struct core *core, uint64_t id, uint32_t uid,
     return OUTCOME_OK;
 }
 
+enum outcome shares_find(struct core *core, uint64_t id, uint32_t uid,
+    const struct acquire_request **askp, struct acquire_request *sorted, const char **at_faultp)
+{
+    return (*askp)->attributes.parent == 0
+        ? OUTCOME_OK
+        : find_shares(core, id, uid, askp, sorted, at_faultp);
+}
+
 const struct claim *core_claim_above(
     struct core *core, uint32_t uid, const struct acquire_request *ask, const char *name)
 {
@@ -129,7 +136,8 @@ bool core_shares_all(struct core *core, uint32_t uid, const struct acquire_reque
 {
     struct acquire_request sorted;
     const char *at_fault;
-    return shares_find(core, 0, uid, &ask, &sorted, &at_fault) == OUTCOME_OK &&
+    return ask->attributes.parent != 0 &&
+        shares_find(core, 0, uid, &ask, &sorted, &at_fault) == OUTCOME_OK &&
         ask->n_shared == ask->n_wants;
 }
 
