@@ -73,7 +73,7 @@ static void check_given(const struct resource *resource)
 
 static void check_holders(const struct resource *resource)
 {
-    uint32_t held = 0, n_shares = 0;
+    uint32_t held = 0, n_shares = 0, n_all = 0;
     uint64_t token = 0;
     const struct claim *claim = resource_first_holder(resource);
     for (; claim; claim = claim_next_holder(claim)) {
@@ -94,8 +94,12 @@ static void check_holders(const struct resource *resource)
         REQUIRE(!claim->lease->waiting);
         REQUIRE(claim->token != 0 || resource_is_fleet(resource));
         held += count;
+        n_all += claim->is_all;
     }
     REQUIRE(held == resource->n_in_state[UNIT_HELD] && n_shares == resource->n_shares);
+    REQUIRE(n_all == resource->n_all);
+    REQUIRE(n_all == 0 || sorted_set_size(&resource->holders) - n_shares == 1 ||
+        resource_is_fleet(resource));
 }
 
 /* What others share is its own, and held. */
@@ -145,7 +149,7 @@ static void check_set(const struct sorted_set *order, enum standing standing)
         REQUIRE(claim_place(place->claim) == place);
         REQUIRE(!before || stands_before(before, lease));
         REQUIRE(sorted_set_sum_below(order, node->major, node->minor) == sum);
-        sum += standing == STANDS_KEEPING ? place->claim->count : 0;
+        sum += standing == STANDS_KEEPING ? claim_kept(place->claim) : 0;
         before = lease;
     }
     REQUIRE(sorted_set_sum(order) == sum);

@@ -29,10 +29,11 @@ static void take_stop_rules_of(struct lease *lease, const struct lease_attribute
     own->on_lost = own->on_lost > above->on_lost ? own->on_lost : above->on_lost;
 }
 
-bool acquire_may_be_given(const struct resource *resource, uint32_t count)
+bool acquire_may_be_given(const struct resource *resource, const struct requested_resource *want)
 {
     bool is_ours_to_say = !resource_is_fleet(resource) || !resource->is_instance;
-    return is_ours_to_say ? resource_can_give(resource, count) : count != 0;
+    return is_ours_to_say ? resource_can_give(resource, want->count, want->is_all)
+                          : want->count != 0;
 }
 
 static bool is_taken(const struct core *core, const struct resource *resource,
@@ -70,7 +71,7 @@ enum outcome acquire_resolve(struct core *core, const struct acquire_request *as
             return OUTCOME_MIXED;
         }
         bool is_possible = has_proof ? want->count != 0
-                                     : want->of || acquire_may_be_given(resource, want->count);
+                                     : want->of || acquire_may_be_given(resource, want);
         if (!is_possible) {
             return OUTCOME_IMPOSSIBLE;
         }

@@ -34,22 +34,36 @@ static void add_preempted(struct preempted_leases *preempted, struct lease *leas
     }
 }
 
+/* Whether the holder's token is smaller: then its lease has to end. */
+static bool preempt(struct preempted_leases *preempted, const struct claim *holder,
+    const struct saved_claim *claimed)
+{
+    bool may = holder->token < claimed->token;
+    if (may) {
+        add_preempted(preempted, holder->lease);
+    }
+    return may;
+}
+
+/* Beside a claim to all there is no other. */
 static bool find_preempted(struct preempted_leases *preempted, const struct claim *claim,
     const struct saved_claim *claimed)
 {
-    for (uint32_t i = 0; i < claim->count; i++) {
-        if (!can_be(claim->resource, &claimed->units[i])) {
-            return false;
-        }
-        const struct unit *unit = adopt_find(claim->resource, &claimed->units[i]);
-        if (unit && unit->state == UNIT_HELD) {
-            if (unit->claim->token >= claimed->token) {
-                return false;
-            }
-            add_preempted(preempted, unit->claim->lease);
-        }
+    bool may = true;
+    const struct claim *first = resource_first_holder(claim->resource);
+    bool is_alone = claim->is_all || claim->resource->n_all > 0;
+    for (const struct claim *other = is_alone ? first : NULL; may && other;
+         other = claim_next_holder(other)) {
+        may = claim_is_share(other) || preempt(preempted, other, claimed);
     }
-    return units_are_different(claimed->units, claim->count);
+    for (uint32_t i = 0; may && i < claim->count; i++) {
+        const struct saved_unit *wanted = &claimed->units[i];
+        bool is_there = can_be(claim->resource, wanted);
+        const struct unit *unit = is_there ? adopt_find(claim->resource, wanted) : NULL;
+        bool is_held = unit && unit->state == UNIT_HELD;
+        may = is_there && (!is_held || preempt(preempted, unit->claim, claimed));
+    }
+    return may && units_are_different(claimed->units, claim->count);
 }
 
 bool adopt_is_possible(struct preempted_leases *preempted, const struct lease *lease,
@@ -58,7 +72,7 @@ bool adopt_is_possible(struct preempted_leases *preempted, const struct lease *l
     size_t n_units = 0;
     bool may = true;
     for (size_t i = 0; i < lease->n_claims; i++) {
-        n_units += lease->claims[i].count;
+        n_units += lease->claims[i].count + sorted_set_size(&lease->claims[i].resource->holders);
     }
     *preempted =
         (struct preempted_leases){.leases = memory_new((n_units + 1) * sizeof(struct lease *))};

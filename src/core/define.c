@@ -93,7 +93,7 @@ static void resource_redefine(
     resource->definition = next;
     resource->remains = NULL;
     if (!lasts(CHANGE_LIMIT, before, next) ||
-        (next->kind == KIND_LOCK && resource->runtime_limit > 1)) {
+        definition_is_exceeded(next, resource->runtime_limit)) {
         resource->runtime_limit = UNBOUNDED;
     }
     operator_drop_moot(resource);
@@ -157,7 +157,7 @@ static void template_take_over(struct template *next, struct template *before)
     next->pause = before->pause;
     next->decision = before->decision;
     before->pause.decision.reason = before->decision.reason = NULL;
-    if (lasts(CHANGE_LIMIT, then, now) && !(now->kind == KIND_LOCK && before->runtime_limit > 1)) {
+    if (lasts(CHANGE_LIMIT, then, now) && !definition_is_exceeded(now, before->runtime_limit)) {
         next->runtime_limit = before->runtime_limit;
     }
 }

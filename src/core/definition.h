@@ -11,7 +11,7 @@
 
 enum kind {
     KIND_SEMAPHORE, /* units are slots 0 ... limit-1, the lowest free one first */
-    KIND_LOCK, /* a semaphore whose limit is 1 */
+    KIND_LOCK, /* a semaphore whose limit is 1, or how many may share it */
     KIND_POOL, /* units are named items */
 };
 
@@ -47,6 +47,7 @@ struct definition {
     enum queue_order order;
     enum selection selection; /* pools */
     uint32_t limit; /* semaphores and locks; 0 = closed */
+    uint32_t shared; /* locks: how many may hold it at once who say so; others want all of it */
     char **items; /* pools */
     size_t n_items;
     nanoseconds cooldown; /* a freed unit rests this long */
@@ -74,6 +75,19 @@ struct basis {
     uint8_t database;
     uint64_t value; /* the limit, or a hash of the items */
 };
+
+/* Whether requests for the lock want all of it unless they say otherwise. */
+static inline bool definition_is_shared(const struct definition *definition)
+{
+    return definition->shared > 1;
+}
+
+/* Whether that limit is more than a lock can have. */
+static inline bool definition_is_exceeded(const struct definition *definition, uint32_t limit)
+{
+    uint32_t most = definition_is_shared(definition) ? definition->shared : 1;
+    return definition->kind == KIND_LOCK && limit > most;
+}
 
 struct basis definition_basis(const struct definition *definition);
 

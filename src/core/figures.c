@@ -27,7 +27,8 @@ uint32_t resource_waiting(const struct resource *resource)
 
 uint32_t resource_kept(const struct resource *resource)
 {
-    return sorted_set_sum(&resource->kept);
+    uint32_t kept = sorted_set_sum(&resource->kept), available = resource_available(resource);
+    return kept < available ? kept : available;
 }
 
 /* The free slots that may be granted: all but those above a lowered limit. */
@@ -38,8 +39,16 @@ static uint32_t free_below_limit(const struct resource *resource, uint32_t limit
     return never_used + bitset_count(&resource->free_slots, used);
 }
 
+bool resource_is_untaken(const struct resource *resource)
+{
+    return resource->n_in_state[UNIT_HELD] == 0 && resource->n_in_state[UNIT_COOLING] == 0;
+}
+
 uint32_t resource_spare(const struct resource *resource)
 {
+    if (resource->n_all > 0) {
+        return 0;
+    }
     if (resource_is_pool(resource) && !resource_is_fleet(resource)) {
         return UNBOUNDED;
     }
@@ -108,8 +117,9 @@ uint32_t resource_max(const struct resource *resource)
     return in_file > now ? in_file : now;
 }
 
-bool resource_can_give(const struct resource *resource, uint32_t count)
+bool resource_can_give(const struct resource *resource, uint32_t count, bool is_all)
 {
-    return count != 0 && count <= resource_max(resource) &&
-        count <= resource->definition->max_units_per_user;
+    uint32_t quota = resource->definition->max_units_per_user;
+    return count != 0 && count <= resource_max(resource) && count <= quota &&
+        (!is_all || (count == 1 && quota == UNBOUNDED));
 }

@@ -275,7 +275,7 @@ enum outcome acquire_resolve(struct core *core, const struct acquire_request *as
     struct lease *lease, const char **at_faultp);
 /* Whether so many can ever be given. The database may have an exact definition of an instance, from
  * another host's file, which governs. */
-bool acquire_may_be_given(const struct resource *resource, uint32_t count);
+bool acquire_may_be_given(const struct resource *resource, const struct requested_resource *want);
 /* Links the lease into the tables and the client's list, waiting but in no queue yet. */
 void acquire_link(struct core *core, struct client *client, struct lease *lease, uint64_t id);
 /* May the lease wait, and does it want to? */

@@ -15,11 +15,16 @@ enum { MAX_DOUBLINGS = 40 };
 
 /* ---- the road ---- */
 
+static uint32_t of_limit(const struct claim *claim)
+{
+    return claim->is_all ? resource_limit(claim->resource) : claim->count;
+}
+
 /* The claim to the larger part of its limit comes first, then the name decides. */
 static bool comes_before(const struct claim *a, const struct claim *b)
 {
-    uint64_t part_a = (uint64_t)a->count * resource_limit(b->resource);
-    uint64_t part_b = (uint64_t)b->count * resource_limit(a->resource);
+    uint64_t part_a = (uint64_t)of_limit(a) * resource_limit(b->resource);
+    uint64_t part_b = (uint64_t)of_limit(b) * resource_limit(a->resource);
     return part_a != part_b ? part_a > part_b : strcmp(a->resource->name, b->resource->name) < 0;
 }
 
@@ -93,8 +98,9 @@ static uint32_t kept_for_older(const struct claim *claim)
 
 bool claim_has(const struct claim *claim)
 {
+    uint32_t available = resource_available(claim->resource);
     return claim_has_units(claim) &&
-        kept_for_older(claim) <= resource_available(claim->resource) - claim->count &&
+        kept_for_older(claim) <= (claim->is_all ? 0 : available - claim->count) &&
         claim_is_its_turn(claim);
 }
 

@@ -77,6 +77,7 @@ struct lease *lease_new(const struct acquire_request *ask, uint32_t uid, nanosec
         const struct requested_resource *want = &ask->wants[i];
         lease->claims[i].lease = lease;
         lease->claims[i].count = want->count;
+        lease->claims[i].is_all = want->is_all;
         lease->claims[i].asked = (uint8_t)i;
         if (ask->n_shared != 0) {
             lease->claims[i].of = want->of;

@@ -46,6 +46,8 @@ struct requested_resource {
     const char *name;
     uint32_t count;
     uint8_t asked; /* the core's, of one with shares: its place in the request */
+    bool is_all; /* one unit (count 1), and nobody else has any */
+    bool is_shared; /* one unit of a lock that others may share */
     const struct definition *definition; /* what governs the name; core_acquire() finds it itself */
     struct resource *resource; /* as core_find_want() has just found it; or NULL */
 
@@ -91,6 +93,7 @@ struct claim {
     uint64_t sharer; /* of a share: the lease of that claim; else 0 */
     uint32_t count;
     uint8_t asked; /* its place in the request */
+    bool is_all; /* of count 1: while it is held, nobody else has a unit there */
 };
 
 /* Which of its resource's sets a place is in. */
@@ -297,6 +300,12 @@ static inline const char *lease_bound_word(const struct lease *lease)
 static inline const struct process *lease_bound_process(const struct lease *lease)
 {
     return lease->main_is_gone ? &lease->wrapper : &lease->process;
+}
+
+/* What is kept for a waiting claim: of all, more than there can be, so that nothing is left. */
+static inline uint32_t claim_kept(const struct claim *claim)
+{
+    return claim->is_all ? MAX_SLOTS : claim->count;
 }
 
 static inline struct place *claim_place(const struct claim *claim)

@@ -26,6 +26,7 @@ static nanoseconds claim_give_back(struct core *core, struct claim *claim, nanos
         cooldown = later(cooldown, unit_give_back(core, unit, now));
     }
     claim->usage->units -= claim->count;
+    resource->n_all -= claim->is_all;
     sorted_set_remove(&resource->holders, &claim->node);
     queue_mark_dirty(core, resource);
     return cooldown;

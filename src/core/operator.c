@@ -13,7 +13,8 @@ static enum outcome still_possible(const struct core *core, const struct claim *
     if (!claim->resource->is_defined) {
         return OUTCOME_UNKNOWN;
     }
-    return resource_can_give(claim->resource, claim->count) ? OUTCOME_OK : OUTCOME_IMPOSSIBLE;
+    bool can = resource_can_give(claim->resource, claim->count, claim->is_all);
+    return can ? OUTCOME_OK : OUTCOME_IMPOSSIBLE;
 }
 
 void operator_deny_waiters(struct core *core, struct resource *resource, waiter_judge *judge,
@@ -108,7 +109,7 @@ static void set_items_changed(struct resource *resource, const struct change *ch
 
 static enum outcome may_limit(const struct definition *definition, uint32_t limit)
 {
-    if (definition_is_pool(definition) || (definition->kind == KIND_LOCK && limit > 1)) {
+    if (definition_is_pool(definition) || definition_is_exceeded(definition, limit)) {
         return OUTCOME_KIND;
     }
     return limit > MAX_LIMIT ? OUTCOME_IMPOSSIBLE : OUTCOME_OK;

@@ -65,7 +65,7 @@ void place_put(struct core *core, struct claim *claim, enum standing standing)
     place_remove(claim);
     place->standing = (uint8_t)standing;
     place_insert(set_of(claim->resource, standing), &place->node, claim->lease,
-        standing == STANDS_KEEPING ? claim->count : 0);
+        standing == STANDS_KEEPING ? claim_kept(claim) : 0);
     if (standing == STANDS_IN_QUEUE && !TAILQ_EMPTY(&core->nested) && is_before_one(place)) {
         circle_look(core);
     }

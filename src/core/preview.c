@@ -47,25 +47,28 @@ static bool fits_quota(const struct resource *resource, uint32_t uid, uint32_t c
     return max == UNBOUNDED || (uint64_t)count + usage_units_of(resource, uid) <= max;
 }
 
-static bool has_now(const struct resource *resource, uint32_t uid, uint32_t count)
+static bool has_now(
+    const struct resource *resource, uint32_t uid, const struct requested_resource *want)
 {
     uint32_t kept = sorted_set_sum_below(&resource->kept, last_place.major, last_place.minor);
     return !resource_is_blocked(resource) &&
-        (uint64_t)kept + count <= resource_available(resource) &&
-        resource_has_turn(resource, &last_place) && fits_quota(resource, uid, count);
+        (uint64_t)kept + want->count <= resource_available(resource) &&
+        (!want->is_all || (kept == 0 && resource_is_untaken(resource))) &&
+        resource_has_turn(resource, &last_place) && fits_quota(resource, uid, want->count);
 }
 
 /* Of one want. */
 static enum outcome preview_of(
-    const struct core *core, const struct resource *resource, uint32_t uid, uint32_t count)
+    const struct core *core, const struct resource *resource, uint32_t uid,
+    const struct requested_resource *want)
 {
-    if (!acquire_may_be_given(resource, count)) {
+    if (!acquire_may_be_given(resource, want)) {
         return OUTCOME_IMPOSSIBLE;
     }
     if (resource_is_fleet(resource)) {
         return OUTCOME_PENDING;
     }
-    if (!core_is_granting_suspended(core) && has_now(resource, uid, count)) {
+    if (!core_is_granting_suspended(core) && has_now(resource, uid, want)) {
         return OUTCOME_OK;
     }
     return resource_waiting(resource) >= resource->definition->max_waiters ? OUTCOME_QUEUE_FULL
@@ -80,9 +83,10 @@ static bool may_be_made(const struct core *core, const char *name, uint32_t uid)
         accounts_bound_met(&core->accounts, uid, ACCOUNT_INSTANCES) == UNBOUNDED;
 }
 
-static enum outcome preview_name(
-    struct core *core, const char *name, uint32_t uid, uint32_t count, uint8_t *databasep)
+static enum outcome preview_want(
+    struct core *core, const struct requested_resource *want, uint32_t uid, uint8_t *databasep)
 {
+    const char *name = want->name;
     const struct definition *definition = core_find_definition(core, name);
     const struct resource *resource = core_find_resource(core, name);
     if (!definition) {
@@ -90,7 +94,7 @@ static enum outcome preview_name(
     }
     *databasep = definition->database;
     if (resource) {
-        return preview_of(core, resource, uid, count);
+        return preview_of(core, resource, uid, want);
     }
     if (!may_be_made(core, name, uid)) {
         return OUTCOME_QUOTA;
@@ -98,7 +102,7 @@ static enum outcome preview_name(
     struct resource *made = resource_new(name, definition);
     made->is_instance = true;
     made->template = registry_find_template(core, name);
-    enum outcome outcome = preview_of(core, made, uid, count);
+    enum outcome outcome = preview_of(core, made, uid, want);
     resource_free(made);
     return outcome;
 }
@@ -112,7 +116,7 @@ enum outcome core_preview_acquire(
     for (size_t i = 0; i < ask->n_wants; i++) {
         uint8_t database = first;
         const char *name = ask->wants[i].name;
-        enum outcome outcome = preview_name(core, name, uid, ask->wants[i].count, &database);
+        enum outcome outcome = preview_want(core, &ask->wants[i], uid, &database);
         first = i == 0 ? database : first;
         *at_faultp = name;
         if (!outcome_has_lease(outcome) && outcome != OUTCOME_QUEUE_FULL) {

@@ -201,6 +201,7 @@ static void hold(struct core *core, struct lease *lease, nanoseconds granted_at)
             claim->token = ++core->last_token;
         }
         claim->usage->units += claim->count;
+        claim->resource->n_all += claim->is_all;
         queue_place_holder(claim);
     }
     shares_hold(lease);

@@ -63,7 +63,7 @@ static bool lane_is_for(const struct lane *lane, const struct lease *lease)
     bool is_for = lane->n_links == lease->n_claims;
     for (size_t i = 0; is_for && i < lease->n_claims; i++) {
         is_for = lane->links[i].resource == lease->claims[i].resource &&
-            lane->links[i].count == lease->claims[i].count;
+            lane->links[i].count == claim_kept(&lease->claims[i]);
     }
     return is_for;
 }
@@ -78,7 +78,7 @@ static struct lane *lane_new(const struct lease *lease)
         lane->links[i] = (struct lane_link){.lane = lane,
             .usage = claim->usage,
             .resource = claim->resource,
-            .count = claim->count};
+            .count = claim_kept(claim)};
         TAILQ_INSERT_TAIL(&claim->usage->lanes, &lane->links[i], link);
     }
     return lane;

@@ -77,6 +77,7 @@ static struct longest find_longest(const struct claim *claim)
 bool claim_has_units(const struct claim *claim)
 {
     return claim->count <= resource_available(claim->resource) &&
+        (!claim->is_all || resource_is_untaken(claim->resource)) &&
         (fits_anyhow(claim) || find_longest(claim).is_enough);
 }
 

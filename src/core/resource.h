@@ -83,6 +83,7 @@ struct resource {
     uint32_t n_shares; /* of .holders, those that are shares of others */
     struct bitset free_slots; /* host scope, not of pools: by index */
     uint32_t n_removed, n_reserved; /* derived: units with .removed, .reserved */
+    uint32_t n_all; /* derived: holders with .is_all; while there is one, nothing is granted */
     uint32_t n_inside; /* only while circle.c searches: units that those who wait hold above */
     struct sorted_set_node *unseen; /* then: the first in .queue who may be in the way for ever */
     struct sorted_set free; /* pools: by file order, or time of release */
@@ -148,8 +149,10 @@ bool resource_is_changed(const struct resource *resource);
 /* The most that can ever be had: the larger of what the file and the operator allow. UNBOUNDED
  * while the file says 0, which means closed; also in fleet scope, where the database knows. */
 uint32_t resource_max(const struct resource *resource);
-/* Whether one lease can ever have so many, as far as this host knows. */
-bool resource_can_give(const struct resource *resource, uint32_t count);
+/* Whether one lease can ever have so many, or all, as far as this host knows. */
+bool resource_can_give(const struct resource *resource, uint32_t count, bool is_all);
+/* Whether nobody holds a unit, and none rests. */
+bool resource_is_untaken(const struct resource *resource);
 /* A slot's number: strict decimals, below 10 * MAX_LIMIT. */
 bool slot_parse(const char *text, uint32_t *slotp);
 /* NULL if there is no such unit, or it is a slot that nobody has used yet. Fleet scope: only units

@@ -31,7 +31,8 @@ static bool may_have(const struct claim *claim, const struct saved_claim *claime
             return false;
         }
     }
-    return claim->count <= resource_spare(resource);
+    return claim->count <= resource_spare(resource) &&
+        (!claim->is_all || resource_is_untaken(resource));
 }
 
 static enum outcome may_hold(struct core *core, const struct lease *lease,
@@ -106,7 +107,8 @@ static enum outcome restore_resource(struct core *core, const struct saved_lease
         return OUTCOME_OK;
     }
     if (!saved->is_held) {
-        return resource_can_give(*resourcep, claim->count) ? OUTCOME_OK : OUTCOME_IMPOSSIBLE;
+        bool can = resource_can_give(*resourcep, claim->count, claim->is_all);
+        return can ? OUTCOME_OK : OUTCOME_IMPOSSIBLE;
     }
     return resource_is_pool(*resourcep) == claim->is_pool ? OUTCOME_OK : OUTCOME_KIND;
 }
@@ -130,6 +132,7 @@ static struct lease *restored_lease(
         ask.wants[i] = (struct requested_resource){
             .name = claim->name,
             .count = claim->count,
+            .is_all = claim->is_all,
             .of = claim->sharer != 0 ? share_find_claim(core, saved->uid, claim) : NULL,
             .sharer = claim->sharer,
             .asked = claim->asked,

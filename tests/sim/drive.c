@@ -216,7 +216,9 @@ void core_ask_init(struct core_ask *out, struct simulation *simulation, const st
     }
     for (size_t i = 0; i < ask->n_wants; i++) {
         out->ask.wants[i] =
-            (struct requested_resource){.name = ask->wants[i].name, .count = ask->wants[i].count};
+            (struct requested_resource){.name = ask->wants[i].name,
+                .count = ask->wants[i].count,
+                .is_all = ask->wants[i].is_all};
     }
 }
 

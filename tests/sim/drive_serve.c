@@ -85,6 +85,7 @@ static void newcomer(struct simulation *simulation, struct random *random)
     for (size_t i = 0; i < ask->n_wants; i++) {
         strcpy(ask->wants[i].name, names[(random_below(random, N_NAMES - 1) + i) % N_NAMES]);
         ask->wants[i].count = PICK(random, 1, 1, 1, 2);
+        ask->wants[i].is_all = ask->wants[i].count == 1 && random_percent(random, 10);
     }
     ask->n_wants -= ask->n_wants == 2 && strcmp(ask->wants[0].name, ask->wants[1].name) == 0;
     ask->wait = NEVER;
@@ -99,7 +100,8 @@ static bool is_impossible(const struct model_lease *lease)
 {
     bool is = lease->blocked;
     for (size_t i = 0; i < lease->n_claims; i++) {
-        is |= lease->claims[i].count > lease->claims[i].resource->rules.max_units_per_user;
+        const struct model_claim *claim = &lease->claims[i];
+        is |= claim->count > claim->resource->rules.max_units_per_user;
     }
     return is;
 }

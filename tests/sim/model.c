@@ -150,9 +150,10 @@ static bool identity_is_taken(
 
 /* One resource of a request: may it be requested at all? */
 static enum outcome check_want(const struct model_resource *resource, const struct model_ask *ask,
-    uint32_t count, bool has_proof)
+    size_t i, bool has_proof)
 {
-    bool can_give = count <= model_max(resource) && count <= resource->rules.max_units_per_user;
+    uint32_t count = ask->wants[i].count;
+    bool can_give = model_can_give(resource, count, ask->wants[i].is_all);
     if (count == 0 || (!has_proof && !can_give)) {
         return OUTCOME_IMPOSSIBLE;
     }
@@ -181,7 +182,7 @@ enum outcome model_resolve(struct model *model, const struct model_ask *ask, boo
         *at_faultp = ask->wants[i].name;
         enum outcome outcome = model_get_resource(model, *at_faultp, payer, &resource);
         if (outcome == OUTCOME_OK) {
-            outcome = check_want(resource, ask, ask->wants[i].count, has_proof);
+            outcome = check_want(resource, ask, i, has_proof);
         }
         if (outcome == OUTCOME_OK && !has_proof &&
             identity_is_taken(model, resource, lease->uid, ask->holder)) {
@@ -192,7 +193,9 @@ enum outcome model_resolve(struct model *model, const struct model_ask *ask, boo
         }
         take_stop_rules(lease, &resource->rules);
         lease->claims[lease->n_claims++] =
-            (struct model_claim){.resource = resource, .count = ask->wants[i].count};
+            (struct model_claim){.resource = resource,
+                .count = ask->wants[i].count,
+                .is_all = ask->wants[i].is_all};
     }
     *at_faultp = NULL;
     return OUTCOME_OK;
@@ -234,7 +237,9 @@ static enum outcome why_not_now(
         }
     }
     for (size_t i = 0; i < lease->n_claims && !*at_faultp; i++) {
-        if (lease->claims[i].count > model_available(lease->claims[i].resource)) {
+        const struct model_claim *claim = &lease->claims[i];
+        if (claim->count > model_available(claim->resource) ||
+            (claim->is_all && !model_is_untaken(claim->resource))) {
             *at_faultp = lease->claims[i].resource->name;
         }
     }

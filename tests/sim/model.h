@@ -53,6 +53,7 @@ struct model_ask {
     struct {
         char name[MODEL_NAME];
         uint32_t count;
+        bool is_all;
     } wants[MODEL_WANTS];
     size_t n_wants;
     nanoseconds wait;
@@ -108,6 +109,7 @@ struct model_unit {
     bool exists; /* pools; every slot does */
     bool reserved, removed;
     uint64_t holder; /* lease id, or 0 */
+    bool holder_has_all;
     bool cooling;
     nanoseconds cooling_until;
     uint64_t cooling_serial;
@@ -139,6 +141,7 @@ struct model_resource {
 struct model_claim {
     struct model_resource *resource;
     uint32_t count, overtaken;
+    bool is_all;
     uint8_t units[MODEL_UNITS];
     uint64_t token;
 };
@@ -380,6 +383,10 @@ uint32_t model_limit(const struct model_resource *resource);
 uint32_t model_in_use(const struct model_resource *resource);
 uint32_t model_cooling(const struct model_resource *resource);
 uint32_t model_available(const struct model_resource *resource);
+bool model_is_untaken(const struct model_resource *resource);
+/* Whether a lease has all of it. */
+bool model_is_all_held(const struct model_resource *resource);
+bool model_can_give(const struct model_resource *resource, uint32_t count, bool is_all);
 uint32_t model_max(const struct model_resource *resource);
 uint32_t model_waiting(const struct model *model, const struct model_resource *resource);
 bool model_is_blocked(const struct model_resource *resource);

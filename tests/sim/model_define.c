@@ -10,8 +10,7 @@ static bool is_to_be_denied(struct model_lease *lease, enum outcome why)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct model_claim *claim = &lease->claims[i];
-        bool impossible = claim->count > model_max(claim->resource) ||
-            claim->count > claim->resource->rules.max_units_per_user;
+        bool impossible = !model_can_give(claim->resource, claim->count, claim->is_all);
         if (why == (claim->resource->defined ? OUTCOME_IMPOSSIBLE : OUTCOME_UNKNOWN) &&
             (impossible || !claim->resource->defined)) {
             return true;

@@ -9,8 +9,9 @@
 /* A larger part of the limit, or the same and an earlier name. */
 static bool comes_first(const struct model_claim *a, const struct model_claim *b)
 {
-    uint64_t left = (uint64_t)a->count * model_limit(b->resource);
-    uint64_t right = (uint64_t)b->count * model_limit(a->resource);
+    uint64_t of_a = a->is_all ? model_limit(a->resource) : a->count;
+    uint64_t of_b = b->is_all ? model_limit(b->resource) : b->count;
+    uint64_t left = of_a * model_limit(b->resource), right = of_b * model_limit(a->resource);
     return left > right || (left == right && strcmp(a->resource->name, b->resource->name) < 0);
 }
 
@@ -83,6 +84,12 @@ static bool is_its_turn(
     return n_before < FIRST_FIT_WINDOW;
 }
 
+/* Of all, more than there can be. */
+static uint32_t kept_of(const struct model_claim *claim)
+{
+    return claim->is_all ? 100 * MODEL_UNITS : claim->count;
+}
+
 /* Units of the resource that are kept for those before it; only one user's, if `uid` is not -1. */
 static uint32_t kept_for_older(const struct model *model, const struct model_lease *lease,
     const struct model_resource *resource, int uid)
@@ -92,17 +99,23 @@ static uint32_t kept_for_older(const struct model *model, const struct model_lea
         struct model_lease *other = model->waiters[i];
         struct model_claim *theirs = model_claim_on(other, resource);
         bool counts = uid < 0 || other->uid == (uint32_t)uid;
-        n += theirs && counts && model_keeps(other, theirs) ? theirs->count : 0;
+        n += theirs && counts && model_keeps(other, theirs) ? kept_of(theirs) : 0;
     }
     return n;
+}
+
+/* Whether there are enough units beside so many. */
+static bool has_beside(const struct model_claim *claim, uint32_t kept)
+{
+    bool is_free = !claim->is_all || (model_is_untaken(claim->resource) && kept == 0);
+    return is_free && kept + claim->count <= model_available(claim->resource);
 }
 
 /* Whether there are enough units, and it is its turn. */
 static bool has(
     const struct model *model, const struct model_lease *lease, const struct model_claim *claim)
 {
-    return kept_for_older(model, lease, claim->resource, -1) + claim->count <=
-        model_available(claim->resource) &&
+    return has_beside(claim, kept_for_older(model, lease, claim->resource, -1)) &&
         is_its_turn(model, lease, claim);
 }
 

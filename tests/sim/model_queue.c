@@ -61,7 +61,8 @@ static bool want_the_same(const struct model_lease *a, const struct model_lease 
     bool same = a->uid == b->uid && a->n_claims == b->n_claims;
     for (size_t i = 0; same && i < a->n_claims; i++) {
         same = a->claims[i].resource == b->claims[i].resource &&
-            a->claims[i].count == b->claims[i].count;
+            a->claims[i].count == b->claims[i].count &&
+            a->claims[i].is_all == b->claims[i].is_all;
     }
     return same;
 }

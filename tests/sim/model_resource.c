@@ -88,8 +88,25 @@ bool model_unit_is_free(const struct model_resource *resource, uint32_t unit)
     return unit_exists(resource, unit) && it->holder == 0 && !it->cooling && !it->reserved;
 }
 
+bool model_is_untaken(const struct model_resource *resource)
+{
+    return model_in_use(resource) + model_cooling(resource) == 0;
+}
+
+bool model_is_all_held(const struct model_resource *resource)
+{
+    bool is = false;
+    for (uint32_t i = 0; i < MODEL_UNITS; i++) {
+        is |= resource->units[i].holder_has_all;
+    }
+    return is;
+}
+
 uint32_t model_available(const struct model_resource *resource)
 {
+    if (model_is_all_held(resource)) {
+        return 0;
+    }
     uint32_t limit = model_limit(resource);
     uint32_t taken = model_in_use(resource) + model_cooling(resource);
     uint32_t spare = limit > taken ? limit - taken : 0, n_free = 0;
@@ -106,6 +123,13 @@ uint32_t model_max(const struct model_resource *resource)
     uint32_t in_file = is_pool ? resource->rules.n_items : resource->rules.limit;
     uint32_t limit = model_limit(resource);
     return in_file == 0 && limit == 0 ? UNBOUNDED : in_file > limit ? in_file : limit;
+}
+
+bool model_can_give(const struct model_resource *resource, uint32_t count, bool is_all)
+{
+    uint32_t per_user = resource->rules.max_units_per_user;
+    bool is_one = count == 1 && per_user == UNBOUNDED;
+    return count != 0 && count <= model_max(resource) && count <= per_user && (!is_all || is_one);
 }
 
 uint32_t model_waiting(const struct model *model, const struct model_resource *resource)
@@ -146,6 +170,7 @@ void model_unit_give_back(struct model *model, struct model_resource *resource, 
 {
     struct model_unit *it = &resource->units[unit];
     it->holder = 0;
+    it->holder_has_all = false;
     if (it->removed) {
         unit_forget(resource, unit);
     } else if (resource->rules.cooldown > 0) {
@@ -258,6 +283,7 @@ void model_claim_take_units(struct model *model, struct model_lease *lease,
     REQUIRE(n == claim->count, "%s: %u units instead of %u", resource->name, n, claim->count);
     model_require_token(model, resource->name, token);
     REQUIRE(n <= model_available(resource), "%s: over the limit", resource->name);
+    REQUIRE(!claim->is_all || model_is_untaken(resource), "%s: all of what is taken", resource->name);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t unit = units[i];
         REQUIRE(unit < MODEL_UNITS && model_unit_is_free(resource, unit), "%s: unit %u is not free",
@@ -269,6 +295,7 @@ void model_claim_take_units(struct model *model, struct model_lease *lease,
                 "%s: unit %u should have gone before %u", resource->name, other, unit);
         }
         resource->units[unit].holder = lease->id;
+        resource->units[unit].holder_has_all = claim->is_all;
         claim->units[i] = units[i];
     }
     claim->token = token;

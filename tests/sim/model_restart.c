@@ -89,7 +89,7 @@ static enum outcome restore_claim(
     struct rules remains;
     enum outcome outcome = model_get_resource(model, past->on[i].name, -1, &resource);
     if (!lease->held && outcome == OUTCOME_OK &&
-        (claim->count > model_max(resource) || claim->count > resource->rules.max_units_per_user)) {
+        !model_can_give(resource, claim->count, claim->is_all)) {
         outcome = OUTCOME_IMPOSSIBLE;
     }
     if (lease->held && outcome == OUTCOME_UNKNOWN && !resource) {
@@ -136,6 +136,7 @@ static void hold_again(struct model_lease *lease)
                 resource->order[resource->n_order++] = claim->units[k];
             }
             unit->holder = lease->id;
+            unit->holder_has_all = claim->is_all;
         }
     }
 }
@@ -318,16 +319,17 @@ static bool is_preempted(const struct preempted_leases *preempted, const struct 
 static bool oust_from(const struct model *model, struct preempted_leases *preempted,
     const struct model_claim *claim, const uint8_t *units, uint64_t token)
 {
-    for (uint32_t i = 0; i < claim->count; i++) {
-        struct model_lease *holder =
-            model_find_lease(model, claim->resource->units[units[i]].holder);
+    bool from_all = claim->is_all || model_is_all_held(claim->resource);
+    for (uint32_t i = 0; i < (from_all ? MODEL_UNITS : claim->count); i++) {
+        uint32_t unit = from_all ? i : units[i];
+        struct model_lease *holder = model_find_lease(model, claim->resource->units[unit].holder);
         if (holder && model_claim_on(holder, claim->resource)->token >= token) {
             return false;
         }
         if (holder && !is_preempted(preempted, holder)) {
             preempted->list[preempted->n++] = holder;
         }
-        for (uint32_t k = 0; k < i; k++) {
+        for (uint32_t k = 0; i < claim->count && k < i; k++) {
             if (units[k] == units[i]) {
                 return false;
             }
@@ -365,7 +367,7 @@ static bool can_have_named_units(const struct model *model, const struct model_l
         can = can && (is_pool ? unit->exists : units[i] < limit);
         can = can && model_unit_is_free(resource, units[i]);
     }
-    can = can && (is_pool || taken + claim->count <= limit);
+    can = can && (is_pool || taken + claim->count <= limit) && (!claim->is_all || taken == 0);
     return (is_proven || can) && (max == UNBOUNDED || of_user + claim->count <= max);
 }
 

@@ -82,6 +82,8 @@ static void make_ask(struct model_ask *ask, const struct model *model, struct ra
             ask->wants[ask->n_wants++].count = random_percent(random, 2)
                 ? PICK(random, 0, 7, 5)
                 : PICK(random, 1, 1, 1, 1, 1, 1, 2, 2, 3);
+            ask->wants[ask->n_wants - 1].is_all =
+                random_percent(random, ask->wants[ask->n_wants - 1].count == 1 ? 10 : 1);
         }
     }
     ask->wait = random_percent(random, 15) ? 0
@@ -358,6 +360,7 @@ static void make_reclaim_unknown(struct operation *operation, const struct model
     for (size_t i = 0; i < lease->n_claims; i++) {
         strcpy(ask->wants[i].name, past->on[i].name);
         ask->wants[i].count = lease->claims[i].count;
+        ask->wants[i].is_all = lease->claims[i].is_all;
         memcpy(operation->said.units[i], lease->claims[i].units, sizeof operation->said.units[i]);
     }
     make_proof(operation, model, lease, random);

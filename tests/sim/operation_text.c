@@ -14,7 +14,8 @@ static void print_ask(const struct model_ask *ask)
     static const char *const bindings[] = {
         [BOUND_CONNECTION] = "connection", [BOUND_PROCESS] = "pid", [BOUND_TIME] = "ttl"};
     for (size_t i = 0; i < ask->n_wants; i++) {
-        printf(" %s:%u", ask->wants[i].name, ask->wants[i].count);
+        printf(" %s:%u%s", ask->wants[i].name, ask->wants[i].count,
+            ask->wants[i].is_all ? "=all" : "");
     }
     const char *bound = ask->is_programs ? "peer" : bindings[ask->binding];
     printf(" wait=%g priority=%d holder=h%u parent=%ju once=%u bound=%s ttl=%g", seconds(ask->wait),

@@ -23,7 +23,11 @@ static nanoseconds until(const struct lease *lease)
 static void remember_claim(struct saved_claim *out, const struct claim *claim, bool is_held)
 {
     *out = (struct saved_claim){
-        .name = copy(claim->resource->name), .count = claim->count, .sharer = claim->sharer};
+        .name = copy(claim->resource->name),
+        .count = claim->count,
+        .is_all = claim->is_all,
+        .sharer = claim->sharer,
+    };
     if (!is_held || claim_is_share(claim)) {
         return;
     }
