@@ -136,8 +136,8 @@ static uint64_t hash_lease(
     for (size_t i = 0; i < lease_n_all(lease); i++) {
         const struct claim *claim = lease_asked(lease, i);
         const struct unit *unit = is_held ? claim_first_unit(claim) : NULL;
-        add_claim(
-            &hash, is_held, claim->resource->name, claim->count, claim->token, claim->sharer);
+        uint32_t count = claim->is_all ? 0 : claim->count;
+        add_claim(&hash, is_held, claim->resource->name, count, claim->token, claim->sharer);
         for (uint32_t k = 0; unit && k < claim->count; k++, unit = unit->next_of_claim) {
             add_unit(&hash, unit->item, unit->index);
         }
@@ -152,7 +152,8 @@ static uint64_t hash_saved_lease(
     struct siphash hash = begin_subject(secret, proven->id, proven->uid, proven->is_held, &process);
     for (size_t i = 0; i < proven->n_claims; i++) {
         const struct saved_claim *claim = &proven->claims[i];
-        add_claim(&hash, proven->is_held, claim->name, claim->count, claim->token, claim->sharer);
+        uint32_t count = claim->is_all ? 0 : claim->count;
+        add_claim(&hash, proven->is_held, claim->name, count, claim->token, claim->sharer);
         for (uint32_t k = 0; proven->is_held && k < claim->count; k++) {
             add_unit(&hash, claim->units[k].item, claim->units[k].slot);
         }

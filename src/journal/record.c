@@ -97,6 +97,7 @@ static inline char *write_process(
 #define write_item(to, ...) (to)
 #define write_want(to, ...) (to)
 #define write_share(to, ...) (to)
+#define write_all(to, ...) (to)
 #define write_cooldowns(to, ...) (to)
 
 static char *write_words(char *to, const struct record *record)
@@ -134,6 +135,18 @@ static void write_claims(struct text *out, const struct lease *lease)
         } else {
             text_end(out, write_want_of(text_room(out, MAX_WORD), claim));
         }
+    }
+}
+
+/* Which claims are to all: bit 1 << i is of claim i. */
+static void add_all(struct text *out, const struct lease *lease)
+{
+    unsigned all = 0;
+    for (size_t i = 0; i < lease_n_all(lease); i++) {
+        all |= (unsigned)lease_asked(lease, i)->is_all << i;
+    }
+    if (all != 0) {
+        text_add_number_key(out, "all", all);
     }
 }
 
@@ -182,6 +195,7 @@ void record_write(
         char *to = write_words(text_room(out, ROOM), &record);
         text_end(out, to);
         write_claims(out, lease);
+        add_all(out, lease);
     }
     if (lease->kept) {
         text_add(out, lease->kept);
@@ -218,6 +232,7 @@ size_t record_rest_bytes(size_t n_claims)
 #define LONGEST_item(member, max) (void)0
 #define LONGEST_want(member, max) (void)0
 #define LONGEST_share(member, max) (void)0
+#define LONGEST_all(member, max) (void)0
 #define LONGEST_cooldowns(member, max) (void)0
 
 static size_t longest_in(bool is_held)
@@ -258,7 +273,7 @@ size_t record_max_bytes(const struct lease_attributes *attributes, const char *d
         longest = held > waiting ? held : waiting;
     }
     size_t of_scope = database ? strlen(" ticket=9007199254740992") : record_rest_bytes(n_claims);
-    return longest + of_scope + texts_length(attributes, database) + units;
+    return longest + of_scope + strlen(" all=65535") + texts_length(attributes, database) + units;
 }
 
 /* ---- numbers ---- */

@@ -189,6 +189,18 @@ static bool read_share(struct record *record, const struct row *row, char *value
     return is_good;
 }
 
+/* Bit 1 << i: claim i, of those before it in the record. */
+static bool read_all(struct record *record, const struct row *row, char *value)
+{
+    struct saved_lease *lease = &record->lease;
+    uint64_t all;
+    bool is_good = read_in_range(row, value, &all) && all >> lease->n_claims == 0;
+    for (size_t i = 0; is_good && i < lease->n_claims; i++) {
+        lease->claims[i].is_all = (all >> i & 1) != 0;
+    }
+    return is_good;
+}
+
 /* COOLDOWN,... : one for each claim, in their order. */
 static bool read_cooldowns(struct record *record, const struct row *row, char *value)
 {
@@ -312,7 +324,7 @@ static void forget_the_rest(struct saved_lease *lease)
     lease->wants_now = lease->is_away = false;
 }
 
-static bool read_all(struct record *record)
+static bool read_whole(struct record *record)
 {
     struct saved_lease *lease = &record->lease;
     bool seen[N_ROWS] = {false};
@@ -355,7 +367,7 @@ struct saved_lease *record_read(const char *text, size_t length)
     lease_attributes_init(&record->lease.attributes);
     record->kept = record->text + length + 1;
     memcpy(record->text, text, length);
-    if (!read_all(record)) {
+    if (!read_whole(record)) {
         return record_free(&record->lease);
     }
     if (record->lease.is_opaque) {
