@@ -136,7 +136,7 @@ static bool parse_count(const char *text, uint32_t *countp)
     return true;
 }
 
-/* "NAME[:COUNT]" or, with `unitsp`, "NAME:COUNT[:UNITS]", parsed in place: arguments point into the
+/* "NAME[:COUNT]" or, with `unitsp`, "NAME:COUNT[:UNITS]", where COUNT may be "all" or "shared", parsed in place: arguments point into the
  * line, which is ours. */
 static bool parse_want(const char *argument, struct requested_resource *want, char **unitsp)
 {
@@ -149,7 +149,9 @@ static bool parse_want(const char *argument, struct requested_resource *want, ch
             *second = '\0';
             *unitsp = second + 1;
         }
-        if (!parse_count(colon + 1, &want->count)) {
+        want->is_all = strcmp(colon + 1, "all") == 0;
+        want->is_shared = strcmp(colon + 1, "shared") == 0;
+        if (!want->is_all && !want->is_shared && !parse_count(colon + 1, &want->count)) {
             return false;
         }
     }
@@ -163,7 +165,7 @@ bool ask_parse_wants(struct call *call, const char *const arguments[], size_t n,
     for (size_t i = 0; i < n; i++) {
         struct requested_resource *want = &ask->wants[i];
         if (!parse_want(arguments[i], want, units ? &units[i] : NULL)) {
-            answer_error_saying(call->out, CODE_BAD_VALUE, "not NAME or NAME:COUNT");
+            answer_error_saying(call->out, CODE_BAD_VALUE, "not NAME, NAME:COUNT, NAME:all or NAME:shared");
             return false;
         }
         for (size_t k = 0; k < i; k++) {
@@ -252,6 +254,11 @@ static bool parse_binding(struct call *call, struct acquire_request *ask)
     return named_process_find(call, pid, &ask->binding, &ask->process) && parse_wrapper(call, ask);
 }
 
+void ask_settle_want(struct requested_resource *want)
+{
+    want->is_all |= definition_is_shared(want->definition) && !want->is_shared;
+}
+
 /* Afterwards, all names are known to have definitions. */
 static bool may_use_all(struct call *call, struct acquire_request *ask)
 {
@@ -261,6 +268,7 @@ static bool may_use_all(struct call *call, struct acquire_request *ask)
             call_refuse_unknown(call, want->name, rights_use);
             return false;
         }
+        ask_settle_want(want);
         if (!call_may_use(call, want->definition, want->name)) {
             core_count_refused(call->server->core, ask, OUTCOME_FORBIDDEN);
             return false;

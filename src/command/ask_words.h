@@ -9,6 +9,10 @@
 
 struct call;
 
+/* Once its definition is known: a lock that is shared is wanted alone, unless the request says
+ * otherwise. */
+void ask_settle_want(struct requested_resource *want);
+
 /* Takes `n` arguments apart in place: the names of the ask point into the line. With `units`, each
  * argument may be "NAME:COUNT:UNITS"; `units` has `n` elements, which get the third parts, and stay
  * as they are where there is none. */

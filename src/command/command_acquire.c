@@ -259,7 +259,7 @@ static bool is_same_request(const struct lease *lease, const struct acquire_requ
     bool is_same = lease_n_all(lease) == ask->n_wants;
     for (size_t i = 0; is_same && i < ask->n_wants; i++) {
         const struct claim *claim = lease_asked(lease, i);
-        is_same = claim->count == ask->wants[i].count &&
+        is_same = claim->count == ask->wants[i].count && claim->is_all == ask->wants[i].is_all &&
             strcmp(claim->resource->name, ask->wants[i].name) == 0;
     }
     return is_same;
@@ -335,7 +335,9 @@ static bool parse_said(struct call *call, const struct acquire_request *ask, cha
     proven->n_claims = ask->n_wants;
     for (size_t i = 0; i < ask->n_wants; i++) {
         proven->claims[i] =
-            (struct saved_claim){.name = ask->wants[i].name, .count = ask->wants[i].count};
+            (struct saved_claim){.name = ask->wants[i].name,
+                .count = ask->wants[i].count,
+                .is_all = ask->wants[i].is_all};
     }
     return !proven->is_held || parse_units(call, ask, texts, proven->claims);
 }

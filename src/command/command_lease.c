@@ -206,7 +206,7 @@ static void release_by_word(struct call *call)
         end_lease(call, lease, NULL);
     } else if (!definition) {
         end_by_id(call);
-    } else if (definition->kind == KIND_LOCK) {
+    } else if (definition->kind == KIND_LOCK && !definition_is_shared(definition)) {
         release_by_item(call, core_find_resource(core, word), "0");
     } else {
         answer_error_saying(call->out, CODE_BAD_VALUE,

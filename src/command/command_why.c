@@ -331,6 +331,7 @@ static void why_names(struct call *call)
             refuse_name(call, want->name);
             return;
         }
+        ask_settle_want(want);
     }
     struct subject *subject = memory_new(sizeof *subject);
     subject->database = ask.wants[0].definition->database;

@@ -414,6 +414,10 @@ static void close_daemon(struct loading *loading)
 
 static void close_resource(struct loading *loading)
 {
+    struct definition *definition = loading->section.object;
+    if (definition->shared > 0 && definition->limit > 0) {
+        definition->limit = definition->shared;
+    }
     check_templates(loading);
     check_order(loading);
     check_database(loading);

@@ -117,6 +117,18 @@ static void add_hiding(struct text *out, const struct lease *lease)
     text_deinit(&names);
 }
 
+/* Of which resources it is to have all: the scripts read it, too. */
+static void add_all(struct text *out, const struct lease *lease)
+{
+    const char *before = " all=";
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        if (lease->claims[i].is_all) {
+            text_add_format(out, "%s%s", before, lease->claims[i].resource->name);
+            before = ",";
+        }
+    }
+}
+
 void info_write(struct text *out, const struct lease *lease, nanoseconds wall_offset)
 {
     nanoseconds since = lease->state == LEASE_HELD ? lease->granted_at : lease->asked_at;
@@ -130,6 +142,7 @@ void info_write(struct text *out, const struct lease *lease, nanoseconds wall_of
     }
     text_add_number_key(out, "at", at > 0 ? (uint64_t)at : 0);
     add_hiding(out, lease);
+    add_all(out, lease);
     if (lease_max_hold(lease) != NEVER) {
         text_add_number_key(out, "hold", milliseconds(lease_max_hold(lease)));
     }
