@@ -136,8 +136,8 @@ static bool parse_count(const char *text, uint32_t *countp)
     return true;
 }
 
-/* "NAME[:COUNT]" or, with `unitsp`, "NAME:COUNT[:UNITS]", where COUNT may be "all" or "shared", parsed in place: arguments point into the
- * line, which is ours. */
+/* "NAME[:COUNT]" or, with `unitsp`, "NAME:COUNT[:UNITS]", where COUNT may be "all" or "shared",
+ * parsed in place: arguments point into the line, which is ours. */
 static bool parse_want(const char *argument, struct requested_resource *want, char **unitsp)
 {
     char *colon = strchr((char *)argument, ':');
@@ -165,7 +165,8 @@ bool ask_parse_wants(struct call *call, const char *const arguments[], size_t n,
     for (size_t i = 0; i < n; i++) {
         struct requested_resource *want = &ask->wants[i];
         if (!parse_want(arguments[i], want, units ? &units[i] : NULL)) {
-            answer_error_saying(call->out, CODE_BAD_VALUE, "not NAME, NAME:COUNT, NAME:all or NAME:shared");
+            answer_error_saying(
+                call->out, CODE_BAD_VALUE, "not NAME, NAME:COUNT, NAME:all or NAME:shared");
             return false;
         }
         for (size_t k = 0; k < i; k++) {

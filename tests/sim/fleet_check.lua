@@ -26,6 +26,16 @@ local function load(lease)
     return record and cmsgpack.unpack(record)
 end
 
+-- Whether a lease's claim is to all of that name.
+local function is_all(record, name)
+    local names = string.match(record[8], ' all=(%S+)') or ''
+    return string.find(',' .. names .. ',', ',' .. name .. ',', 1, true) ~= nil
+end
+
+local function n_in(set, what)
+    return call('ZLEXCOUNT', key(set), '[' .. what .. ' ', '(' .. what .. '!')
+end
+
 local sizes = {['<'] = 32, ['='] = 1024} -- of blocks of slots, by the mark before the first one
 
 local holders = {} -- by "NAME UNIT"
@@ -68,7 +78,7 @@ local function units_of(claim) -- one by one
     return units
 end
 
-local n_held = 0
+local n_held, has_all = 0, {}
 local now = tonumber(call('HGET', key('db'), 'clock') or 0)
 local leases = names_in('leases')
 for _, lease in ipairs(leases) do
@@ -91,6 +101,12 @@ for _, lease in ipairs(leases) do
         end
         if #units ~= claim[2] then
             return lease .. ' has not as many units of ' .. claim[1] .. ' as it wants'
+        end
+        if is_all(record, claim[1]) then
+            has_all[claim[1]] = true
+            if n_in('held', claim[1]) ~= 1 then
+                return lease .. ' has all of ' .. claim[1] .. ', and others have some'
+            end
         end
     end
 end
@@ -133,7 +149,8 @@ for _, lease in ipairs(leases) do
     for place, number in ipairs(waits and road and road.order or {}) do
         local claim = record[9][number]
         local where = claim[1] .. ' ' .. lease
-        if (kept[where] or 0) ~= (place <= road.kept and claim[2] or 0) then
+        local n = is_all(record, claim[1]) and 2 ^ 20 or claim[2]
+        if (kept[where] or 0) ~= (place <= road.kept and n or 0) then
             return where .. ' is not kept as its record says'
         end
         kept[where] = nil
@@ -185,19 +202,20 @@ local function claim_on(lease, name)
         end
     end
 end
-local function n_in(set, what)
-    return call('ZLEXCOUNT', key(set), '[' .. what .. ' ', '(' .. what .. '!')
-end
-
 for name, head in pairs(names) do
     local claim = claim_on(head.lease, name)
     local _, limit, is_paused = rules_for(name, claim[5])
-    local free = limit - n_in('held', name)
+    local n_taken = n_in('held', name)
+    local free = has_all[name] and 0 or limit - n_taken
+    local needed = claim[2]
+    if is_all(load(head.lease), name) then
+        needed = n_taken == 0 and math.max(free, 1) or math.huge
+    end
     for power = 0, 20 do
         local word = string.format('%s %02d:', name, power)
         free = free - 2 ^ power * call('ZLEXCOUNT', key('kept'), '[' .. word, '(' .. word .. head.order)
     end
-    if not is_paused and free >= claim[2] then
+    if not is_paused and free >= needed then
         return head.lease .. ' could go on at ' .. name
     end
 end

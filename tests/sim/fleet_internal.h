@@ -58,7 +58,7 @@ struct job {
     nanoseconds dies_at; /* this and the next two: by its host's clock */
     nanoseconds deadline; /* as last pushed to its wrapper */
     nanoseconds budget;
-    uint32_t units[N_NAMES]; /* while it is alive: a bit for each */
+    uint32_t units[N_NAMES]; /* while it is alive: a bit for each, or all bits */
     uint64_t asked; /* the order of requests */
     bool was_moved; /* an operator may have */
     bool was_turned_away; /* an acquire left it without a place: asked again, it is a new request */
@@ -251,6 +251,7 @@ const char *resource_to_forget(struct fleet *fleet);
 bool resource_is_rare(uint32_t number);
 uint32_t unit_number(const struct unit *unit);
 bool resource_rests(uint32_t number);
+bool resource_has_quota(uint32_t number);
 
 /* ---- fleet_operators.c ---- */
 

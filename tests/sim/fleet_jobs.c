@@ -45,8 +45,10 @@ static uint32_t choose_wants(struct fleet *fleet, struct acquire_request *ask)
             number = (first + (uint32_t)ask->n_wants) % N_NAMES;
         }
         bool has_many = resource_max_units(number) > 1 && random_percent(&fleet->random, 20);
-        ask->wants[i] =
-            (struct requested_resource){.name = resource_names[number], .count = has_many ? 2 : 1};
+        bool wants_all =
+            !has_many && !resource_has_quota(number) && random_percent(&fleet->random, 8);
+        ask->wants[i] = (struct requested_resource){
+            .name = resource_names[number], .count = has_many ? 2 : 1, .is_all = wants_all};
         names |= UINT32_C(1) << number;
     }
     return names;
@@ -224,7 +226,7 @@ static void take_units(
         job->is_blind |= server_was_blind(fleet, claim->token);
         trace(fleet, "%s: unit %u of %s, token %ju", host->name, i, resource_names[number],
             (uintmax_t)claim->token);
-        job->units[number] |= UINT32_C(1) << i;
+        job->units[number] |= claim->is_all ? UINT32_MAX : UINT32_C(1) << i;
     }
 }
 

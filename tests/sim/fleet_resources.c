@@ -91,3 +91,8 @@ bool resource_rests(uint32_t number)
 {
     return number < N_DEFINITIONS - 1 && table[number].cooldown > 0;
 }
+
+bool resource_has_quota(uint32_t number)
+{
+    return number < N_DEFINITIONS - 1 && table[number].max_units_per_user != UNBOUNDED;
+}

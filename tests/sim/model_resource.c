@@ -283,7 +283,8 @@ void model_claim_take_units(struct model *model, struct model_lease *lease,
     REQUIRE(n == claim->count, "%s: %u units instead of %u", resource->name, n, claim->count);
     model_require_token(model, resource->name, token);
     REQUIRE(n <= model_available(resource), "%s: over the limit", resource->name);
-    REQUIRE(!claim->is_all || model_is_untaken(resource), "%s: all of what is taken", resource->name);
+    REQUIRE(!claim->is_all || model_is_untaken(resource), "%s: all, though some is taken",
+        resource->name);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t unit = units[i];
         REQUIRE(unit < MODEL_UNITS && model_unit_is_free(resource, unit), "%s: unit %u is not free",

@@ -40,7 +40,7 @@ local function why_never(lease)
         end
         local most = max_of(resource, own_limit(claim))
         local quota = resource.definition['max-units-per-user']
-        if claim.count > most or (quota > 0 and claim.count > quota) then
+        if claim.count > most or (quota > 0 and (claim.is_all or claim.count > quota)) then
             return 'impossible', claim.name
         end
     end

@@ -379,7 +379,7 @@ do -- this block keeps its helpers to itself
 
     function operations.limit()
         local limit = tonumber(WORD)
-        if resource.is_pool or (resource.definition.kind == 'lock' and limit > 1) then
+        if resource.is_pool or (resource.definition.kind == 'lock' and limit > max(resource.definition.limit, 1)) then
             return 'kind'
         end
         was = text_of(limit_of(resource))

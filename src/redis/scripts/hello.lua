@@ -344,7 +344,12 @@ local function list()
     end
 
     -- The members for that unit or block, a part of it, or a block that contains it.
-    local function members_over(resource, word)
+    -- Beside a claim to all there is no other.
+    local function members_over(claim, word)
+        local resource = resource_of(claim.name)
+        if claim.is_all or db.alls and rooms.is_all_held(resource) then
+            return call('ZRANGEBYLEX', HELD, of_name(claim.name))
+        end
         local mark, digits = match(word, '^([<=]?)(%d+)$')
         if resource.is_pool or not mark then
             return call('ZRANGEBYLEX', HELD, of_name(resource.name .. ' ' .. word))
@@ -361,7 +366,7 @@ local function list()
 
     -- If two leases claim a unit, the one that got it later has it.
     local function may_win_word(lease, claim, word)
-        for _, member in ipairs(members_over(resource_of(claim.name), word)) do
+        for _, member in ipairs(members_over(claim, word)) do
             local key = match(member, '(%S+)$')
             local other = key ~= lease.key and load_lease(key)
             if other and token_in(other, claim.name) >= claim.token then
@@ -373,7 +378,7 @@ local function list()
 
     local function win_word(lease, claim, word)
         local resource = resource_of(claim.name)
-        local members = members_over(resource, word)
+        local members = members_over(claim, word)
         if #members > 0 then
             mark_if_waited_for(claim.name) -- the script may be broken off before the unit is taken
         end
@@ -385,7 +390,7 @@ local function list()
                 drop_lease(other, made.history.ending_of(other, 'lost'))
             end
         end
-        for _, member in ipairs(#members > 0 and members_over(resource, word) or {}) do
+        for _, member in ipairs(#members > 0 and members_over(claim, word) or {}) do
             call('ZREM', HELD, member)
             call('ZREM', REST, match(member, '^(%S+ %S+)')) -- at rest, and has been since the other one's end too
         end

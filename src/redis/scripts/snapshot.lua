@@ -110,6 +110,7 @@ local function describe_resource(name)
     local n_kept, first_kept = 0, nil
     if db.keeps then
         n_kept, first_kept = made.roads.all_kept(name)
+        n_kept = min(n_kept, n_free(resource)) -- more is kept of all
     end
     add({'resource', name, rules.kind, limit_of(resource), n_taken(name) - cooling, n_free(resource),
         n_waiting(name), cooling, resource.paused and 1 or 0,

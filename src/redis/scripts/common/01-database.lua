@@ -105,7 +105,7 @@ local function begin_call(keys, arguments)
     end
     n_work, wall = 0, nil
     db = {at = at and at < MAX_CREDIBLE and at or 0, micros = 0, info = '', now_replid = '', is_master = false, layout = nil, replid = nil, ttl = nil, clock = nil,
-        last = nil, grace = nil, epoch = nil, lag = nil, sequence = nil, sweep = nil, run = nil, keeps = nil,
+        last = nil, grace = nil, epoch = nil, lag = nil, sequence = nil, sweep = nil, run = nil, keeps = nil, alls = nil,
         convert = nil, is_cluster = false, memory = nil, remembers = nil, last_memory = nil, first_expiry = nil,
         has_left = nil, last_number = nil, n_numbers = nil, history = false, missed = false} -- makes room for these names at once
     noted = {weight = 0, first = {}, is_empty = {}}
@@ -127,7 +127,7 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
     local function read_record()
         local values = call('HMGET', DB, 'layout', 'replid', 'ttl', 'clock', 'last', 'grace', 'epoch',
             'lag', 'sequence', 'sweep', 'run',
-            'keeps', 'convert', 'cluster', 'memory', 'history', 'missed', 'nested')
+            'keeps', 'convert', 'cluster', 'memory', 'history', 'missed', 'nested', 'alls')
         if values[1] then
             db.layout, db.replid = tonumber(values[1]), values[2]
             db.ttl, db.clock, db.last = tonumber(values[3]), tonumber(values[4]), tonumber(values[5])
@@ -142,6 +142,7 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
             db.memory = values[15] -- or false
             db.history, db.missed = values[16], values[17] -- each, or false
             db.nested = values[18] -- or false: no request waits under a lease
+            db.alls = values[19] -- or false: nobody has ever wanted all of anything
         end
     end
 

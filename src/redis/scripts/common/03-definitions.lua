@@ -73,7 +73,7 @@ local function resource_of(name)
             local function limit_in(one)
                 local is_newer = rules.generation > (tonumber(one['limit-generation']) or -1)
                 return one.limit and (one['limit-base'] == rules.limit or one.limit < rules.limit and not is_newer)
-                    and (rules.kind ~= 'lock' or one.limit <= 1) -- the limit was set when it was a semaphore
+                    and (rules.kind ~= 'lock' or one.limit <= max(rules.limit, 1)) -- it was set when more could share it
                     and one.limit
             end
 

@@ -450,6 +450,9 @@ local function is_blocked(resource, askers)
 end
 
 local function n_available(resource, askers)
+    if db.alls and rooms.is_all_held(resource) then
+        return 0
+    end
     if resource.is_pool then
         return made.pools.n_free(resource)
     end

@@ -9,6 +9,19 @@ local function claims_text(lease)
     return table.concat(parts, '|')
 end
 
+-- A claim to all is one to a unit of which it is the only holder: nothing is held or at rest when it is granted, and
+-- nothing is granted until it has ended. The lease's info names them.
+local function note_alls(lease)
+    local names = match(lease.info, ' all=(%S+)')
+    for _, claim in ipairs(names and lease.claims or {}) do
+        claim.is_all = string.find(',' .. names .. ',', ',' .. claim.name .. ',', 1, true) ~= nil
+    end
+    if names and not db.alls then
+        db.alls = '1'
+        call('HSET', DB, 'alls', '1')
+    end
+end
+
 -- The lease at ARGV[at], and where the words behind it begin: ID WORD PRIORITY TICKET UID SHAREDUID HOLDER INFO ABOVE
 -- N, and N times `width` words: NAME DEFINITION COUNT LIMIT, or these and TOKEN UNITS.
 local function parse_lease(at, width)
@@ -23,6 +36,7 @@ local function parse_lease(at, width)
             count = tonumber(ARGV[i + 2]), limit = tonumber(ARGV[i + 3]),
             token = width > 4 and tonumber(ARGV[i + 4]) or 0, units = has_units and split(ARGV[i + 5], ',') or {}}
     end
+    note_alls(lease)
     return lease, behind
 end
 
@@ -66,10 +80,14 @@ local function load_lease(key)
             limit = claim[5], units = claim[7]}
     end
     local session, id = match(key, '^([^/]*)/(.*)$')
-    return {key = key, record = record, session = session, id = id, state = state, incarnation = incarnation,
+    local lease = {key = key, record = record, session = session, id = id, state = state, incarnation = incarnation,
         priority = priority, ticket = ticket, uid = uid, shared = shared, holder = holder,
         info = info, claims = claims, road = road, above = above, since = since or nil,
         more = fields[13] ~= nil and {unpack(fields, 13)} or nil}
+    if db.alls then
+        note_alls(lease)
+    end
+    return lease
 end
 
 local function claim_on(lease, name)
@@ -78,6 +96,22 @@ local function claim_on(lease, name)
             return claim, i
         end
     end
+end
+
+function rooms.is_all_held(resource)
+    local low, high = of_name(resource.name)
+    local member = call('ZRANGEBYLEX', HELD, low, high, 'LIMIT', '0', '1')[1]
+    local lease = member and load_lease(match(member, '(%S+)$'))
+    local claim = lease and claim_on(lease, resource.name)
+    return claim and claim.is_all
+end
+
+-- How many of so many free units have to be there for the claim.
+local function needed_of(claim, n_free)
+    if not claim.is_all then
+        return claim.count
+    end
+    return n_taken(claim.name) == 0 and max(n_free, 1) or math.huge
 end
 
 local function write_lease(lease)

@@ -184,10 +184,11 @@ local function has(lease, claim, is_head)
         return false
     end
     local n = n_available(resource, own_limit(claim))
-    if db.keeps and n >= claim.count then
+    local needed = needed_of(claim, n)
+    if db.keeps and n >= needed then
         n = n - made.roads.kept_for_older(lease, claim.name .. ' ')
     end
-    return n >= claim.count
+    return n >= needed
 end
 
 local function next_name(set, name) -- the first after `name` ("": of all) in a set ordered by names

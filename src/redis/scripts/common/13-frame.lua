@@ -126,7 +126,7 @@ do
         local record = last.record
         db.layout, db.ttl, db.lag, db.is_cluster = record.layout, record.ttl, record.lag, record.is_cluster
         db.replid, db.run, db.epoch, db.clock = record.replid, record.run, record.epoch, record.clock
-        db.sweep, db.keeps, db.convert = record.sweep, record.keeps, record.convert
+        db.sweep, db.keeps, db.convert, db.alls = record.sweep, record.keeps, record.convert, record.alls
         db.history, db.missed, db.nested = record.history, record.missed, record.nested
         db.memory, db.sequence, db.last = mark, last.sequence, last.at
         return true
@@ -158,7 +158,7 @@ do
         local now = db.last_memory or {of = DB}
         now.record = {layout = db.layout, ttl = db.ttl, lag = db.lag, is_cluster = db.is_cluster,
             replid = db.replid, run = db.run, epoch = db.epoch, clock = db.clock, sweep = db.sweep, keeps = db.keeps, convert = db.convert,
-            history = db.history, missed = db.missed, nested = db.nested}
+            history = db.history, missed = db.missed, nested = db.nested, alls = db.alls}
         now.sequence, now.at, now.replid = db.sequence, db.last, db.now_replid
         now.definitions, now.resources, now.sessions = definitions, resources, sessions
         now.walked, now.noted = walked, noted
