@@ -54,8 +54,9 @@ static bool take_wanted(struct options *options, const char *word)
         say_no_name(word);
         return false;
     }
-    if (colon && !number_parse(colon + 1, UINT64_MAX, &count)) {
-        message("%s: COUNT must be a number of units", word);
+    bool is_worded = colon && (strcmp(colon, ":all") == 0 || strcmp(colon, ":shared") == 0);
+    if (colon && !is_worded && !number_parse(colon + 1, UINT64_MAX, &count)) {
+        message("%s: COUNT must be a number of units, all or shared", word);
         return false;
     }
     if (options->n_wanted == OPTIONS_MAX_RESOURCES) {
@@ -66,6 +67,7 @@ static bool take_wanted(struct options *options, const char *word)
         .name = word,
         .name_length = (int)n,
         .count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX, /* berthd refuses it */
+        .how = is_worded ? colon + 1 : options->shared && !colon ? "shared" : NULL,
     };
     return true;
 }

@@ -182,6 +182,8 @@ const struct option_row option_rows[] = {
     {'o', IN_FLOCK, "close", NULL, TO(option_set_true, given_lock.is_closed),
         "COMMAND does not have FILE open"},
     {'p', IN_BOTH, "priority", "N", TO(set_priority, priority), "higher values go first (0)"},
+    {0, IN_BOTH, "shared", NULL, TO(option_set_true, shared),
+        "share a lock with others that say so"},
     {0, IN_BOTH, "holder", "ID", TO(set_holder, holder),
         "identity; it can hold each resource only once"},
     {0, IN_RELEASE | IN_RENEW, "holder", "ID", TO(set_holder, holder),

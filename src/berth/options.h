@@ -25,6 +25,7 @@ struct wanted {
     const char *name; /* not NUL-terminated: ":COUNT" may follow */
     int name_length;
     uint32_t count;
+    const char *how; /* "all" or "shared", of count 1; or NULL */
 };
 
 /* The parsed command line. Strings belong to argv. NULL: not given. */
@@ -40,6 +41,7 @@ struct options {
     nanoseconds down_after; /* a span */
     int conflict_status; /* -E; -1: not given */
     int priority;
+    bool shared;
     int signal; /* 0: not given */
     nanoseconds kill_after; /* a span; NEVER: not given */
     enum on_lost on_lost;

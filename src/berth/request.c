@@ -117,8 +117,12 @@ static void request_add_wanted(
 {
     for (size_t i = 0; i < options->n_wanted; i++) {
         const struct wanted *wanted = &options->wanted[i];
-        request_add(
-            line, " %.*s:%lu", wanted->name_length, wanted->name, (unsigned long)wanted->count);
+        request_add(line, " %.*s:", wanted->name_length, wanted->name);
+        if (wanted->how) {
+            request_add(line, "%s", wanted->how);
+        } else {
+            request_add(line, "%lu", (unsigned long)wanted->count);
+        }
         if (grant) {
             request_add(line, ":%s", grant->granted[i].units);
         }

@@ -20,7 +20,9 @@ static void add_wanted(struct text *out, const struct acquire_request *ask)
 {
     for (size_t i = 0; i < ask->n_wants; i++) {
         text_add_format(out, "%s%s", i > 0 ? " " : "", ask->wants[i].name);
-        if (ask->wants[i].count != 1) {
+        if (ask->wants[i].is_all) {
+            text_add(out, ":all");
+        } else if (ask->wants[i].count != 1) {
             text_add_format(out, ":%u", ask->wants[i].count);
         }
     }
@@ -104,8 +106,9 @@ void explained_ask(struct text *out, const struct scene *scene, const struct ses
     struct text first = TEXT_INIT;
     for (size_t i = 0; i < ask->n_wants; i++) {
         const struct requested_resource *want = &ask->wants[i];
-        story_add_resource(&story, want->name, want->definition, want->count,
-            &(struct waiting_lease){NULL}, ask->n_wants == 1);
+        story_add_resource(&story, want->name, want->definition,
+            want->is_all ? WANTS_ALL : want->count, &(struct waiting_lease){NULL},
+            ask->n_wants == 1);
     }
     story_say_quotas(&story, "you hold");
     story_add_surroundings(&story);
@@ -122,6 +125,7 @@ struct part {
     const struct definition *definition;
     bool is_pool;
     uint64_t count;
+    bool is_all;
     struct text units; /* held; owned */
     struct waiting_lease waiter;
 };
@@ -138,7 +142,9 @@ struct explained {
 static void add_part(struct text *out, const struct part *part, bool is_held, bool is_first)
 {
     text_add(out, !is_first ? ", " : is_held ? " has held " : " has waited for ");
-    if (is_held) {
+    if (part->is_all) {
+        text_add(out, "all of ");
+    } else if (is_held) {
         text_add_format(out, "%s%s of ",
             part->is_pool          ? ""
                 : part->count == 1 ? "slot "
@@ -239,8 +245,9 @@ static void explain_waiting(struct text *out, struct explained *lease)
     struct story *story = &lease->story;
     for (size_t i = 0; i < lease->n; i++) {
         const struct part *part = &lease->parts[i];
-        story_add_resource(story, part->name, part->definition, (uint32_t)part->count,
-            &part->waiter, lease->n + lease->n_unknown == 1);
+        story_add_resource(story, part->name, part->definition,
+            part->is_all ? WANTS_ALL : (uint32_t)part->count, &part->waiter,
+            lease->n + lease->n_unknown == 1);
     }
     if (story->position == 0 && lease->row.own) {
         story->position = lease_position(lease->row.own);
@@ -369,6 +376,7 @@ void explained_lease(struct text *out, const struct scene *scene,
             .definition = claim->resource->definition,
             .is_pool = resource_is_pool(claim->resource),
             .count = claim->count,
+            .is_all = claim->is_all,
             .waiter.claim = claim,
         };
         units_write_claim(&part->units, claim, UNITS_BYTES);
@@ -410,6 +418,7 @@ static void take_listed(struct explained *lease, const struct fleet_resource *re
         .definition = definition_of_name(scene->core, resource->name),
         .is_pool = is_pool,
         .count = lease->row.units,
+        .is_all = lease->row.line.all,
         .units = units.text,
         .waiter.key = lease->row.line.id,
     };

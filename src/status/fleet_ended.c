@@ -210,7 +210,7 @@ static uint16_t hiding_of(const struct saved_lease *lease, const char *info)
     uint16_t bits = 0;
     char name[NAME_BYTES + 1];
     uint64_t n_unknown = fleet_info_number(info, "hide", INT32_MAX);
-    for (size_t k = 0; n_unknown > 0 && fleet_info_hiding(info, k, name); k++) {
+    for (size_t k = 0; n_unknown > 0 && fleet_info_name(info, "hides", k, name); k++) {
         for (size_t i = 0; i < lease->n_claims; i++) {
             bool is_that_one = strcmp(lease->claims[i].name, name) == 0;
             bits |= (uint16_t)(is_that_one << i);

@@ -272,10 +272,11 @@ uint64_t fleet_info_number(const char *info, const char *key, uint64_t max)
     return number;
 }
 
-bool fleet_info_hiding(const char *info, size_t i, char name[static NAME_BYTES + 1])
+bool fleet_info_name(
+    const char *info, const char *key, size_t i, char name[static NAME_BYTES + 1])
 {
     size_t n;
-    const char *names = fleet_info_find(info, "hides", &n);
+    const char *names = fleet_info_find(info, key, &n);
     for (; names && i > 0; i--) {
         names += strcspn(names, ", ");
         names = *names == ',' ? names + 1 : NULL;

@@ -117,9 +117,10 @@ const char *fleet_take_word(const char *list, char separator, char *word, size_t
 const char *fleet_info_find(const char *info, const char *key, size_t *lengthp);
 /* The same, a number up to `max`; 0: there is none. */
 uint64_t fleet_info_number(const char *info, const char *key, uint64_t max);
-/* The name of the i-th resource that hides the lease, as its own host says. False: it names no more
- * (an older one, none). */
-bool fleet_info_hiding(const char *info, size_t i, char name[static NAME_BYTES + 1]);
+/* The i-th name in a list of resources, as the lease's own host says: `hides` has those that hide
+ * it, `all` those of which it has all. False: there are no more (of an older host, none). */
+bool fleet_info_name(
+    const char *info, const char *key, size_t i, char name[static NAME_BYTES + 1]);
 
 enum fleet_lease { FLEET_NEITHER, FLEET_HOLDER, FLEET_WAITER };
 /* Which kind of lease a well-formed row of that resource describes. */

@@ -113,6 +113,7 @@ void lease_row_fill(struct lease_row *row, const struct claim *claim, const stru
 {
     lease_row_identify(row, claim->lease, scene);
     row->units = claim->count;
+    row->line.all = claim->is_all;
     row->line.resource = claim->resource->name;
     if (!row->line.is_held) {
         fill_waiter(row, claim);
@@ -148,7 +149,7 @@ static bool is_seen(const struct fleet_row *fields, uint32_t uid, const struct s
     char hiding[NAME_BYTES + 1];
     uint64_t n_unknown = fleet_info_number(info, "hide", INT32_MAX);
     bool sees = viewer_sees_remote(viewer, uid, false, definition_of_name(scene->core, name));
-    for (size_t i = 0; sees && n_unknown > 0 && fleet_info_hiding(info, i, hiding); i++) {
+    for (size_t i = 0; sees && n_unknown > 0 && fleet_info_name(info, "hides", i, hiding); i++) {
         sees = viewer_sees_remote(viewer, uid, true, definition_of_name(scene->core, hiding));
         n_unknown--;
     }
@@ -221,6 +222,17 @@ static void fill_listed_holder(struct lease_row *row, const struct fleet_row *fi
     }
 }
 
+static bool wants_all(const struct fleet_row *fields, const char *resource)
+{
+    const char *info = fleet_field(fields, ROW_INFO);
+    char name[NAME_BYTES + 1];
+    bool is_all = false;
+    for (size_t i = 0; !is_all && fleet_info_name(info, "all", i, name); i++) {
+        is_all = strcmp(name, resource) == 0;
+    }
+    return is_all;
+}
+
 /* What it lacks, unless it is its turn there; or that something is kept for it. */
 static void fill_listed_waiter(struct lease_row *row, const struct fleet_row *fields)
 {
@@ -258,6 +270,7 @@ bool lease_row_fill_listed(struct lease_row *row, const struct fleet_row *fields
     row->line.host = fleet_bounded(
         row->host, fleet_field(fields, row->line.is_held ? HOLDER_HOST : WAITER_HOST), HOST_BYTES);
     row->units = fleet_number_of(fields, ROW_COUNT, FLEET_NUMBER_MAX);
+    row->line.all = wants_all(fields, resource->name);
     if (row->line.is_held) {
         fill_listed_holder(
             row, fields, fleet_is_pool(&scene->rows->rows[resource->row]), scene);

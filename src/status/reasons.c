@@ -252,7 +252,11 @@ static void add_use(struct text *out, const struct reasons_resource *resource)
 {
     const struct status_resource *line = resource->line;
     unsigned n = 0;
-    if (line->limit > 1 || resource->wants > 1) {
+    if (resource->first && resource->first->all) {
+        separate(out, &n);
+        text_add(out, "all of it held");
+        add_holders(out, resource);
+    } else if (line->limit > 1 || resource->wants > 1) {
         separate(out, &n);
         text_add_format(out, "%llu of %llu held", number(line->in_use), number(line->limit));
         add_holders(out, resource);
@@ -265,6 +269,9 @@ static void add_use(struct text *out, const struct reasons_resource *resource)
     add_units(out, &n, resource->reserved, "reserved");
     if (resource->wants > 1) {
         add_units(out, &n, resource->wants, "wanted");
+    } else if (resource->wants == WANTS_ALL) {
+        separate(out, &n);
+        text_add(out, "all wanted");
     }
     if (n == 0) {
         text_add(out, ": not held");
@@ -350,7 +357,9 @@ static void say_state(
 static void say_use(struct reasons *reasons, const struct reasons_resource *resource)
 {
     const struct status_resource *line = resource->line;
-    if (line->limit == 1 && line->in_use == 0) {
+    if (resource->first && resource->first->all) {
+        reasons_say(reasons, "all of %s is held", line->name);
+    } else if (line->limit == 1 && line->in_use == 0) {
         reasons_say(reasons, "nobody holds %s", line->name);
     } else if (line->in_use > line->limit) {
         reasons_say(reasons, "%llu unit%s of %s %s held, %llu above the limit of %llu",
@@ -362,7 +371,10 @@ static void say_use(struct reasons *reasons, const struct reasons_resource *reso
             number(line->limit), plural(line->limit), line->name,
             line->in_use == 1 ? "is" : "are");
     }
-    if (resource->wants > line->limit && line->limit > 0) {
+    if (resource->wants == WANTS_ALL) {
+        reasons_say(reasons, "all of %s is wanted, which takes that nobody has any of it",
+            line->name);
+    } else if (resource->wants > line->limit && line->limit > 0) {
         reasons_say(reasons, "%llu units of %s are wanted, and its limit is %llu at present",
             number(resource->wants), line->name, number(line->limit));
     }
@@ -407,7 +419,9 @@ void reasons_holder(struct reasons *reasons, const struct reasons_resource *reso
     struct text sentence = TEXT_INIT;
     party_write(&sentence, holder);
     text_add(&sentence, " has held ");
-    if (resource->line->limit > 1) {
+    if (holder->all) {
+        text_add(&sentence, "all of ");
+    } else if (resource->line->limit > 1) {
         text_add_format(&sentence, "%llu unit%s of ", number(n_units), plural(n_units));
     }
     text_add(&sentence, resource->line->name);
@@ -443,7 +457,9 @@ void reasons_reserved(struct reasons *reasons, const struct reasons_resource *re
 static void add_blocker(struct text *out, const struct status_lease *first)
 {
     bool is_quota = first->blocked && strcmp(first->blocked, "quota") == 0;
-    if (first->wants > 1) {
+    if (first->all) {
+        text_add(out, ", and wants all of it");
+    } else if (first->wants > 1) {
         text_add_format(out, ", and wants %llu units", number(first->wants));
     }
     if (is_quota) {

@@ -51,12 +51,14 @@ void said_name_users(struct status_resource *line, const struct viewer *viewer);
 void drain_write(
     struct text *out, struct shown_decision said, const struct viewer *viewer, uint64_t wall);
 
+enum { WANTS_ALL = 0 }; /* in place of a number of units */
+
 /* One of the resources that a request is for. */
 struct reasons_resource {
     const struct status_resource *line;
     struct instant now;
     uint64_t wall; /* now, in milliseconds since 1970 */
-    uint64_t wants;
+    uint64_t wants; /* units; or WANTS_ALL */
     uint64_t position; /* of the request there; 0: not known */
     uint64_t reserved; /* units */
     uint64_t cools_for; /* the next one that cools down; milliseconds, 0: not known */

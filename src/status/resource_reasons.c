@@ -13,6 +13,8 @@ struct subject {
     const struct scene *scene;
     struct resource_row row;
     struct reasons_resource described; /* .row */
+    uint32_t units_of_all; /* as many as there are, but for those reserved */
+    uint32_t units_wanted;
     const struct claim *claim; /* of a lease of this host that waits; or NULL */
     const char *key; /* of another host's; NULL with .claim, and for a new request */
     const struct fleet_row *own; /* that lease's in the listing; or NULL */
@@ -130,6 +132,9 @@ static void resource_reasons_begin(struct subject *subject, const struct scene *
         .n_holders = count_holders(subject),
         .first = subject->is_at_holder ? &subject->lease.line : NULL,
     };
+    uint64_t reserved = subject->described.reserved, limit = row->line.limit;
+    subject->units_of_all = limit > reserved ? (uint32_t)(limit - reserved) : 1;
+    subject->units_wanted = wants == WANTS_ALL ? subject->units_of_all : wants;
 }
 
 static void resource_reasons_end(struct subject *subject)
@@ -144,6 +149,12 @@ static void resource_reasons_end(struct subject *subject)
 static uint64_t limit_of(nanoseconds span)
 {
     return span == NEVER ? UINT64_MAX : microseconds(span);
+}
+
+/* Of the lease where the walk is. */
+static uint64_t units_of(const struct subject *subject)
+{
+    return subject->lease.line.all ? subject->units_of_all : subject->lease.units;
 }
 
 static void add_holders(
@@ -162,7 +173,7 @@ static void add_holders(
         }
         if (!forecast->is_cut) {
             forecast_add_holder(
-                forecast, held > 0 ? (uint64_t)held * 1000 : 0, limit_of(left), lease->units);
+                forecast, held > 0 ? (uint64_t)held * 1000 : 0, limit_of(left), units_of(subject));
         }
         subject->is_at_holder = next_row(subject) && subject->lease.line.is_held;
     }
@@ -207,12 +218,13 @@ static bool is_ahead(const struct subject *subject)
 }
 
 /* What is kept is not free; of a lease on several resources the others are not known. */
-static void play(struct forecast *forecast, const struct lease_row *lease)
+static void play(struct forecast *forecast, const struct subject *subject)
 {
+    const struct lease_row *lease = &subject->lease;
     if (lease->is_aside) {
         forecast->obstacle = FORECAST_PASSED_OVER;
     } else if (lease->line.kept == 0) {
-        forecast_add_ahead(forecast, limit_of(lease->max_hold), (uint32_t)lease->units);
+        forecast_add_ahead(forecast, limit_of(lease->max_hold), (uint32_t)units_of(subject));
         forecast->is_cut |= lease->own && lease->own->n_claims > 1;
     }
 }
@@ -234,7 +246,7 @@ static bool add_ahead(struct reasons *reasons, struct subject *subject, struct f
             ahead.first = &lease->line;
             reasons_ahead(reasons, &subject->described, &ahead);
         }
-        play(forecast, lease);
+        play(forecast, subject);
     }
     if (!ahead.first) {
         reasons_ahead(reasons, &subject->described, &ahead);
@@ -300,7 +312,7 @@ static struct request_row find_out(
     const struct claim *claim = subject->claim;
     bool is_known = subject->row.listed || !subject->scene->database;
     struct request_row request = {
-        .wants = subject->described.wants,
+        .wants = subject->units_wanted,
         .position = subject->described.position,
         .max = subject->row.listed ? max_of(definition, line) : UINT64_MAX,
         .quota = definition->max_units_per_user,
@@ -357,7 +369,7 @@ struct request_row resource_reasons(struct reasons *reasons, const struct scene 
     } else {
         forecast->is_cut = true; /* only the database knows */
     }
-    forecast->obstacle = line->limit > 0 && wants > line->limit ? FORECAST_LIMITED
+    forecast->obstacle = line->limit > 0 && subject.units_wanted > line->limit ? FORECAST_LIMITED
         : line->paused                                          ? FORECAST_PAUSED
         : line->limit == 0                                      ? FORECAST_CLOSED
                                                                 : forecast->obstacle;

@@ -58,12 +58,12 @@ void story_add_resource(struct story *story, const char *name,
     story->position = request.position > story->position ? request.position : story->position;
     story->is_free &= !request.is_taken;
     story->lacks = request.blocker && !request.is_over_quota ? request.blocker : story->lacks;
-    if (wants > request.max && !story->impossible) {
+    if (request.wants > request.max && !story->impossible) {
         story->impossible = &story->requests[story->n_requests - 1];
     }
-    note_forecast(story, &forecast, wants);
+    note_forecast(story, &forecast, (uint32_t)request.wants);
     if (is_only) {
-        note_latest(story, &forecast, wants);
+        note_latest(story, &forecast, (uint32_t)request.wants);
     }
 }
 

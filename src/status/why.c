@@ -29,7 +29,8 @@ static void why_in_use(struct text *out, const struct refusal *refusal)
         .core = refusal->core, .viewer = refusal->viewer, .now = refusal->now};
     struct text brief = TEXT_INIT;
     uint32_t waiting = resource_waiting(refusal->resource);
-    resource_brief(&brief, &scene, refusal->want->name, refusal->want->count);
+    resource_brief(&brief, &scene, refusal->want->name,
+        refusal->want->is_all ? WANTS_ALL : refusal->want->count);
     text_add(out, brief.bytes + strlen(refusal->want->name) + strlen(": "));
     if (waiting > 0) {
         text_add_format(out, "; %u waiting", waiting);
@@ -65,6 +66,13 @@ static void why_impossible(struct text *out, const struct refusal *refusal)
     uint32_t per_user = definition->max_units_per_user;
     if (refusal->want->count == 0) {
         text_add(out, "a count must be at least 1");
+    } else if (refusal->want->is_all && refusal->want->count > 1) {
+        text_add(out, "a lock is held alone, or shared: it has no counts");
+    } else if (refusal->want->is_all && per_user != UNBOUNDED) {
+        text_add_format(
+            out, "all of it wanted, and one user may have %u (max-units-per-user)", per_user);
+    } else if (refusal->want->is_all && above && !above->is_all) {
+        text_add(out, "all of it wanted, but the lease to share with has only a part");
     } else if (above && above->count < refusal->want->count && refusal->want->count <= max &&
         refusal->want->count <= per_user) {
         text_add_format(out, "%u wanted, but the lease to share with has %u",

@@ -37,6 +37,9 @@ static void units_cell(struct text *text, const void *row, const void *context)
     const struct status_lease *lease = row;
     if (lease->is_held) {
         text_add_units(text, &lease->units, status_is_pool(at->resource));
+        text_add(text, lease->all ? " (all)" : "");
+    } else if (lease->all) {
+        text_add(text, "wants all");
     } else {
         text_add_format(text, "wants %llu", (unsigned long long)lease->wants);
     }

@@ -49,11 +49,17 @@ static void add_standing(struct text *text, const struct status *status,
     struct text cell = TEXT_INIT;
     if (lease->is_held) {
         text_add_units(&cell, &lease->units, status_is_pool(resource));
-        text_add_format(&cell, ", token %llu", (unsigned long long)lease->token);
+        text_add_format(&cell, "%s, token %llu", lease->all ? " (all)" : "",
+            (unsigned long long)lease->token);
         add_cell(text, "holds", &cell);
     } else {
-        text_add_format(&cell, "%llu, at place %llu of %llu", (unsigned long long)lease->wants,
-            (unsigned long long)lease->position, (unsigned long long)resource->waiting);
+        if (lease->all) {
+            text_add(&cell, "all");
+        } else {
+            text_add_number(&cell, lease->wants);
+        }
+        text_add_format(&cell, ", at place %llu of %llu", (unsigned long long)lease->position,
+            (unsigned long long)resource->waiting);
         add_cell(text, "wants", &cell);
     }
     text_add_age(&cell, status_since(status, &lease->since));

@@ -60,6 +60,8 @@
     return berth.el('span.badge.' + kind, what, why ? berth.el('span.why', ': ' + why) : null);
   };
 
+  berth.wantsOf = (waiter) => waiter.all ? 'all' : waiter.wants;
+
   /* Why a waiter waits for more than its turn, or null. */
   berth.blockOf = function (waiter) {
     if (waiter.blocked === 'quota') {
@@ -95,12 +97,12 @@
       (waiter.away ? ' away' : '');
     button.dataset.act = 'lease';
     button.dataset.lease = waiter.lease;
-    const job = (waiter.wants > 1 ? 'wants ' + waiter.wants + ' · ' : '') +
+    const job = (waiter.all || waiter.wants > 1 ? 'wants ' + berth.wantsOf(waiter) + ' · ' : '') +
       (waiter.host ? waiter.host + ' · ' : '') + berth.jobOf(waiter);
     show('#' + waiter.position, berth.userOf(waiter), job, berth.age(now - waiter.since),
       berth.blockOf(waiter) || '');
     berth.setAttribute(button, 'aria-label', berth.printable('place ' + waiter.position + ', ' +
-      berth.userOf(waiter) + ', ' + berth.jobOf(waiter) + ', wants ' + waiter.wants +
+      berth.userOf(waiter) + ', ' + berth.jobOf(waiter) + ', wants ' + berth.wantsOf(waiter) +
       (berth.blockOf(waiter) ? ', ' + berth.blockOf(waiter) : '') + ', since ' +
       berth.moment(waiter.since, now)));
   }

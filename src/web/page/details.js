@@ -31,12 +31,15 @@
     ['pid', lease.pid],
   ];
 
+  const heldOf = (resource, lease) =>
+    berth.unitList(resource, lease.units, lease.units_cut) + (lease.all ? ' (all)' : '');
+
   function leaseRows(resource, lease, isHeld) {
     const now = berth.model.now();
     return [
       ...whoseRows(lease), ['lease', lease.lease], ['token', lease.token],
-      ['units', isHeld ? berth.unitList(resource, lease.units, lease.units_cut) : null],
-      ['place', isHeld ? null : lease.position], ['wants', isHeld ? null : lease.wants],
+      ['units', isHeld ? heldOf(resource, lease) : null],
+      ['place', isHeld ? null : lease.position], ['wants', isHeld ? null : berth.wantsOf(lease)],
       ['priority', lease.priority || null], ['blocked', isHeld ? null : berth.blockOf(lease)],
       ['kept for it', lease.kept || null],
       [isHeld ? 'held for' : 'waits for', berth.age(now - lease.since), lease.since],
@@ -121,12 +124,12 @@
     parts.push(berth.el('p', link));
     if (resource.holders.length > 0) {
       parts.push(leaseTable('holder', resource.holders,
-        { units: (lease) => berth.unitList(resource, lease.units, lease.units_cut) },
+        { units: (lease) => heldOf(resource, lease) },
         { reason: (lease) => lease.reason }));
     }
     if (resource.waiters.length > 0) {
       parts.push(leaseTable('waiter', resource.waiters,
-        { place: (lease) => '#' + lease.position, wants: (lease) => lease.wants },
+        { place: (lease) => '#' + lease.position, wants: berth.wantsOf },
         { blocked: berth.blockOf }));
     }
     return parts;
