@@ -22,6 +22,8 @@ static void add_wanted(struct text *out, const struct acquire_request *ask)
         text_add_format(out, "%s%s", i > 0 ? " " : "", ask->wants[i].name);
         if (ask->wants[i].is_all) {
             text_add(out, ":all");
+        } else if (ask->wants[i].is_shared) {
+            text_add(out, ":shared");
         } else if (ask->wants[i].count != 1) {
             text_add_format(out, ":%u", ask->wants[i].count);
         }

@@ -372,7 +372,7 @@ static void say_use(struct reasons *reasons, const struct reasons_resource *reso
             line->in_use == 1 ? "is" : "are");
     }
     if (resource->wants == WANTS_ALL) {
-        reasons_say(reasons, "all of %s is wanted, which takes that nobody has any of it",
+        reasons_say(reasons, "all of %s is wanted: it is granted when nobody holds any of it",
             line->name);
     } else if (resource->wants > line->limit && line->limit > 0) {
         reasons_say(reasons, "%llu units of %s are wanted, and its limit is %llu at present",
