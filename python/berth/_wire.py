@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Optional
 
 MAX_LINE = 4096
-_WANTED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._/@+-]*)(?::([0-9]{1,9}))?")
+_WANTED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._/@+-]*)(?::([0-9]{1,9}|all|shared))?")
 _KEYS = ("priority", "reason", "program", "holder", "kill_after", "on_lost", "nested")
 
 
@@ -75,7 +75,7 @@ def own_name() -> str:
 class Request:
     """What is asked for. Immutable: each reclaim repeats it."""
 
-    wanted: tuple[tuple[str, int], ...]
+    wanted: tuple[tuple[str, str], ...]
     texts: str  # keys that only people read
     keys: str
     strict: bool
@@ -90,8 +90,8 @@ class Request:
         for word in wanted:
             found = _WANTED.fullmatch(word)
             if not found:
-                raise ValueError(f"not NAME or NAME:COUNT: {word!r}")
-            pairs.append((found[1], int(found[2] or 1)))
+                raise ValueError(f"not NAME, NAME:COUNT, NAME:all or NAME:shared: {word!r}")
+            pairs.append((found[1], (found[2] or "1").lstrip("0") or "0"))
         if not pairs:
             raise ValueError("no resource is named")
         if unknown := options.keys() - set(_KEYS):

@@ -139,7 +139,8 @@ static size_t claim_max_bytes(
     size_t list = definition_is_pool(want->definition)
         ? list_bytes(want->count, longest_item_of(core, want))
         : list_bytes(slots_max_words(want->count, n_claims), longest->slot);
-    return longest->head + strlen(want->name) + list;
+    size_t all = want->is_all ? strlen(" all=65535") : 0; /* of its record */
+    return longest->head + strlen(want->name) + list + all;
 }
 
 size_t units_max_bytes(struct core *core, const struct requested_resource *wants, size_t n)
@@ -158,6 +159,7 @@ size_t units_max_bytes_of(struct core *core, const struct lease *lease)
         const struct resource *resource = lease->claims[i].resource;
         wants[i] = (struct requested_resource){.name = resource->name,
             .count = lease->claims[i].count,
+            .is_all = lease->claims[i].is_all,
             .definition = resource->definition};
     }
     return units_max_bytes(core, wants, lease_n_all(lease));

@@ -273,7 +273,7 @@ size_t record_max_bytes(const struct lease_attributes *attributes, const char *d
         longest = held > waiting ? held : waiting;
     }
     size_t of_scope = database ? strlen(" ticket=9007199254740992") : record_rest_bytes(n_claims);
-    return longest + of_scope + strlen(" all=65535") + texts_length(attributes, database) + units;
+    return longest + of_scope + texts_length(attributes, database) + units;
 }
 
 /* ---- numbers ---- */

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from daemon_help import event, held, is_quiet, refused, shown, waits
+from daemon_help import event, held, held_with_proof, is_quiet, refused, shown, waits
 from fleet_help import end_grace, hosts, needs_redis  # noqa: F401
 from fleet_ops_help import client_of, fleet, gets, queues
 from lost_help import WAITS, all_back, asked_until, job, restart, sleeper  # noqa: F401
@@ -163,6 +163,22 @@ def test_over_a_restart_and_a_lost_journal(daemon, job):
     for one in (alone, share, lock):
         one.answer()
         assert one.wait() == (0, "")
+
+
+def test_a_proof_is_of_what_was_held(daemon):
+    """With it, a share does not become all, nor all a share."""
+    with sleeper() as pid:
+        client = daemon.client()
+        share, its_proof = held_with_proof(client, f"acquire x:shared pid={pid}")
+        alone, other_proof = held_with_proof(client, f"acquire s:all pid={pid}")
+        daemon.kill()
+        daemon.journal.unlink()
+        daemon.start()
+        client = daemon.client()
+        assert refused(client, f"reclaim {share} x:all:0 pid={pid} {its_proof}") == "lost"
+        assert refused(client, f"reclaim {alone} s:1:0 pid={pid} {other_proof}") == "lost"
+        assert client.request(f"reclaim {share} x:shared:0 pid={pid} {its_proof}").startswith("ok ")
+        assert client.request(f"reclaim {alone} s:all:0 pid={pid} {other_proof}").startswith("ok ")
 
 
 def test_the_wrapper_and_what_is_shown(daemon, berth, berthctl):

@@ -109,7 +109,7 @@ Test(request, reclaim_always_fits)
     options.n_wanted = OPTIONS_MAX_RESOURCES;
     for (size_t i = 0; i < OPTIONS_MAX_RESOURCES; i++) {
         memset(name[i], 'a' + (int)i, NAME_BYTES);
-        options.wanted[i] = (struct wanted){name[i], NAME_BYTES, 1};
+        options.wanted[i] = (struct wanted){name[i], NAME_BYTES, 1, NULL};
     }
     for (uint32_t extra = 0; extra < 240; extra++) {
         int n = snprintf(text, sizeof text, "ok f123456789abc");

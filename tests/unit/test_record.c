@@ -376,7 +376,7 @@ Test(record, its_bounds_hold)
     for (uint32_t i = 0; i < 16; i++) {
         const struct acquire_request ask = {
             .wants = {{"g", 1 + i / 2, definition_of("g")}, {"s", i * 25 + 1, definition_of("s")},
-                {"d", 1, definition_of("d")}},
+                {"d", 1, definition_of("d"), .is_all = i & 1}},
             .n_wants = 1 + i % 3,
             .wait = NEVER,
             .attributes.holder = i & 1 ? odd + REASON_BYTES - HOLDER_BYTES : NULL,
@@ -456,6 +456,7 @@ Test(record, bounds_of_each_value)
 {
     static const char *const good[] = {
         HELD " slot=d,1,0",
+        HELD " slot=d,1,0 slot=e,1,0 all=3",
         HELD " slot=d,9223372036854775807,999999",
         HELD " slot=d,1,0-2047",
         HELD " item=d,1,0-2047",

@@ -194,7 +194,7 @@ Test(wait_report, a_refused_question_is_asked_again)
 
 Test(wait_report, got_it)
 {
-    stage.options.wanted[1] = (struct wanted){"gpus", 4, 1};
+    stage.options.wanted[1] = (struct wanted){"gpus", 4, 1, NULL};
     stage.options.n_wanted = 2;
     queued("waiting 1 position=9\n");
     told("", 9);
