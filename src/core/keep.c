@@ -96,12 +96,16 @@ static uint32_t kept_for_older(const struct claim *claim)
     return sorted_set_sum_below(&claim->resource->kept, node->major, node->minor);
 }
 
+/* Whether there are enough units beside those that are kept for older ones. */
+static bool has_beside_kept(const struct claim *claim)
+{
+    uint32_t kept = kept_for_older(claim);
+    return claim->is_all ? kept == 0 : kept <= resource_available(claim->resource) - claim->count;
+}
+
 bool claim_has(const struct claim *claim)
 {
-    uint32_t available = resource_available(claim->resource);
-    return claim_has_units(claim) &&
-        kept_for_older(claim) <= (claim->is_all ? 0 : available - claim->count) &&
-        claim_is_its_turn(claim);
+    return claim_has_units(claim) && has_beside_kept(claim) && claim_is_its_turn(claim);
 }
 
 static struct claim *first_without(struct lease *lease, size_t from, size_t end)
