@@ -34,6 +34,7 @@ struct claimant {
     uint64_t token; /* the first; its resources' are one after the other */
     uint32_t n[N_RESOURCES]; /* units of each; 0: none */
     uint32_t units[N_RESOURCES][MAX_CLAIMED];
+    bool is_all[N_RESOURCES]; /* with one unit: nobody else had any */
     bool is_on_record;
 };
 
@@ -63,6 +64,8 @@ static void make_claimant(
     claimant->uid = 1 + random_below(random, N_UIDS);
     for (uint32_t k = 0; k < N_RESOURCES; k++) {
         make_units(claimant, k, world->definitions[k].limit + 3, random); /* it was larger then */
+        bool may_be_all = claimant->n[k] == 1 && !claimant->is_on_record;
+        claimant->is_all[k] = may_be_all && random_percent(random, 15);
         n += claimant->n[k];
     }
     if (n == 0) {
@@ -118,6 +121,9 @@ static void make_world(struct world *world, uint64_t seed)
 static bool overlap(const struct claimant *a, const struct claimant *b)
 {
     for (uint32_t k = 0; k < N_RESOURCES; k++) {
+        if (a->n[k] > 0 && b->n[k] > 0 && (a->is_all[k] || b->is_all[k])) {
+            return true;
+        }
         for (uint32_t i = 0; i < a->n[k]; i++) {
             for (uint32_t j = 0; j < b->n[k]; j++) {
                 if (a->units[k][i] == b->units[k][j]) {
@@ -196,6 +202,7 @@ static void say(struct said *said, const struct claimant *claimant, uint64_t id)
             size_t n = saved->n_claims++;
             saved->claims[n] = (struct saved_claim){.name = names[k],
                 .count = claimant->n[k],
+                .is_all = claimant->is_all[k],
                 .token = claimant->token + n,
                 .is_pool = k == POOL,
                 .units = said->units[k]};
@@ -226,7 +233,9 @@ static void come(struct core *core, struct client *client, const struct said *sa
         .attributes.holder = saved->attributes.holder};
     for (size_t i = 0; i < ask.n_wants; i++) {
         ask.wants[i] = (struct requested_resource){
-            .name = saved->claims[i].name, .count = saved->claims[i].count};
+            .name = saved->claims[i].name,
+            .count = saved->claims[i].count,
+            .is_all = saved->claims[i].is_all};
     }
     enum outcome outcome = core_reclaim_unknown(
         core, client, &ask, saved->id, saved->claims, 0, &effects, &lease, &at_fault);
