@@ -39,6 +39,7 @@ class Same:
             self.members.append(self.worlds[-1].several(3, DEFINITIONS))
         self.leases = [[], [], []]  # of each member
         self.number = 0
+        self.infos = {}  # of leases
         self.now = self.worlds[0].now
         self.keep_a_copy()
 
@@ -69,7 +70,7 @@ class Same:
             ok(one.begin())
             known = world.data().leases
             rows = [list_row(lease, "held" if known[key]["state"] == "H" else "waiting", known[key]["claims"],
-                             ticket=known[key]["ticket"], uid=1)
+                             ticket=known[key]["ticket"], uid=1, info=self.infos.get(lease, "pid=1"))
                     for lease, key in sorted((lease, one.key(lease)) for lease in kept) if key in known]
             said.append((one.lists(*rows) if rows else None, vars(one.end())))
         assert all(one == said[0] for one in said), said
@@ -107,6 +108,8 @@ class Same:
         self.leases[i].append(lease)
         how = {"nowait": self.chance.random() < 0.3, "priority": self.chance.choice([0, 0, 0, 1]),
                "uid": self.chance.choice([1, 2]), "holder": self.chance.choice(["", "", "", "h"])}
+        alls = [name for name, count, *_ in claims if count == 1 and name != "q" and self.chance.random() < 0.1]
+        self.infos[lease] = how["info"] = f"pid=1 all={','.join(alls)}" if alls else "pid=1"
         return lambda one, **more: one.acquire(lease, *claims, **how, **more)
 
     def acquire_several(self, i):

@@ -11,7 +11,7 @@ end
 
 -- A claim to all is one to a unit of which it is the only holder: nothing is held or at rest when it is granted, and
 -- nothing is granted until it has ended. The lease's info names them.
-local function note_alls(lease)
+function rooms.note_alls(lease)
     local names = match(lease.info, ' all=(%S+)')
     for _, claim in ipairs(names and lease.claims or {}) do
         claim.is_all = string.find(',' .. names .. ',', ',' .. claim.name .. ',', 1, true) ~= nil
@@ -36,7 +36,7 @@ local function parse_lease(at, width)
             count = tonumber(ARGV[i + 2]), limit = tonumber(ARGV[i + 3]),
             token = width > 4 and tonumber(ARGV[i + 4]) or 0, units = has_units and split(ARGV[i + 5], ',') or {}}
     end
-    note_alls(lease)
+    rooms.note_alls(lease)
     return lease, behind
 end
 
@@ -85,7 +85,7 @@ local function load_lease(key)
         info = info, claims = claims, road = road, above = above, since = since or nil,
         more = fields[13] ~= nil and {unpack(fields, 13)} or nil}
     if db.alls then
-        note_alls(lease)
+        rooms.note_alls(lease)
     end
     return lease
 end
@@ -107,7 +107,7 @@ function rooms.is_all_held(resource)
 end
 
 -- How many of so many free units have to be there for the claim.
-local function needed_of(claim, n_free)
+function rooms.needed_of(claim, n_free)
     if not claim.is_all then
         return claim.count
     end
