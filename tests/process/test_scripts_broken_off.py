@@ -227,6 +227,33 @@ def a_listing_that_wins_what_rests(world, a, b):
     return lambda **how: b.call("hello", "lease", *row, **how)
 
 
+def an_acquire_of_all(world, a, b):
+    return lambda **how: a.acquire("1", "a", "p", "b", holder="h", info="pid=1 all=a,p", **how)
+
+
+def a_grant_of_all(world, a, b):
+    a.acquire("1", "a")
+    b.acquire("1", "a", "p", info="pid=1 all=a")
+    b.acquire("2", "a")
+    return lambda **how: a.release("1", **how)
+
+
+def all_is_kept(world, a, b):
+    a.acquire("1", "c")
+    a.acquire("2", "b")
+    b.acquire("1", "b", "c", info="pid=1 all=b")
+    b.acquire("2", "b")
+    return lambda **how: a.release("2", **how)
+
+
+def a_listing_of_all_that_wins(world, a, b):
+    lose(world, a, b)
+    a.lists(list_row("1", "held", [Claim("a", 1, 10, ("1",))], ticket=5),
+            list_row("2", "held", [Claim("a", 1, 11, ("0",))], ticket=6))
+    row = list_row("1", "held", [Claim("a", 1, 20, ("0",))], ticket=7, info="pid=1 all=a")
+    return lambda **how: b.call("hello", "lease", *row, **how)
+
+
 def the_end_of_a_grace(world, a, b):
     a.acquire("1", ("a", 2))
     b.acquire("1", "a")
@@ -426,7 +453,8 @@ SCENES = [a_waiter_begins_to_keep, a_keeper_loses_it, the_end_of_patience,
           a_release_that_frees_a_quota, a_release_that_calls_one_for_several_back, several_releases, the_end_of_a_rest, the_end_of_a_session,
           a_move, a_move_of_one_aside, a_move_of_a_keeper, a_pause, a_resume, a_larger_limit, a_definition, an_event, an_acknowledgement, a_begin,
           the_end_of_a_listing, a_listing_after_a_loss, a_listing_that_wins, a_listing_that_wins_what_rests,
-          the_end_of_a_grace, the_beginning_of_a_grace]
+          the_end_of_a_grace, the_beginning_of_a_grace,
+          an_acquire_of_all, a_grant_of_all, all_is_kept, a_listing_of_all_that_wins]
 
 
 def digest(data):
