@@ -149,8 +149,9 @@ static bool parse_want(const char *argument, struct requested_resource *want, ch
             *second = '\0';
             *unitsp = second + 1;
         }
-        want->is_all = strcmp(colon + 1, "all") == 0;
-        want->is_shared = strcmp(colon + 1, "shared") == 0;
+        bool is_word = colon[1] >= 'a'; /* numbers are frequent */
+        want->is_all = is_word && strcmp(colon + 1, "all") == 0;
+        want->is_shared = is_word && strcmp(colon + 1, "shared") == 0;
         if (!want->is_all && !want->is_shared && !parse_count(colon + 1, &want->count)) {
             return false;
         }

@@ -290,7 +290,7 @@ void lease_row_write(struct text *out, struct lease_row *row, const struct scene
     unsigned here = 1 << (scene->follows ? FOR_FOLLOWERS : FOR_ASKERS);
     line->blocker = scene->follows && line->blocked == blocked_by_quota ? NULL : line->blocker;
     status_line_begin(out, line->is_held ? LINE_HOLDER : LINE_WAITER, line->id,
-        1 << FOR_ANYBODY | trusted | here, line);
+        1 << FOR_ANYBODY | trusted | here | (unsigned)line->all << FOR_THOSE_OF_ALL, line);
 #define ATTRIBUTE(word, type, bound, initial, title)                                               \
     if ((title) != NULL && !line->hidden) {                                                        \
         text_add_key(out, #word, line->shown[SHOWN_##word]);                                       \

@@ -75,7 +75,7 @@ enum field_type {
 #define FIELD_C_UNITS struct words
 
 /* Who gets to see a key. */
-enum field_whom { FOR_ANYBODY, FOR_TRUSTED, FOR_ASKERS, FOR_FOLLOWERS };
+enum field_whom { FOR_ANYBODY, FOR_TRUSTED, FOR_ASKERS, FOR_FOLLOWERS, FOR_THOSE_OF_ALL };
 
 enum { MAX_FIELD_HEAD = 24 };
 

@@ -597,17 +597,19 @@ Test(json, whole)
         "{\"name\":\"gpu1\",\"state\":\"reserved\",\"reason\":\"broken fan, left\"},"
         "{\"name\":\"gpu2\",\"state\":\"reserved\",\"reason\":null},"
         "{\"name\":\"gpu9\",\"state\":\"draining\",\"reason\":null}],\"items_cut\":false,"
-        "\"holders\":[{\"lease\":\"3f9k\",\"token\":\"9007199254740993\",\"all\":false,\"since\":-123456,"
-        "\"bound\":\"process\",\"away\":false,\"until\":null,\"shares\":null,\"stopping\":null,"
+        "\"holders\":[{\"lease\":\"3f9k\",\"token\":\"9007199254740993\",\"since\":-123456,"
+        "\"bound\":\"process\",\"all\":false,\"away\":false,\"until\":null,\"shares\":null,\"stopping\":null,"
         "\"unread\":false,\"pid\":4711,\"uid\":1000,\"host\":null,\"hidden\":false,"
         "\"holder\":\"job-12\",\"user\":null,\"program\":\"train\",\"reason\":\"weekly load\","
         "\"units\":[\"gpu0\",\"gpu9\"],\"units_cut\":false}],"
-        "\"waiters\":[{\"lease\":\"3f9m\",\"position\":1,\"wants\":2,\"all\":false,\"since\":-61000,"
-        "\"priority\":-5,\"away\":false,\"blocked\":\"quota\",\"blocker\":null,\"kept\":0,"
+        "\"waiters\":[{\"lease\":\"3f9m\",\"position\":1,\"wants\":2,\"since\":-61000,"
+        "\"priority\":-5,\"all\":false,\"away\":false,\"blocked\":\"quota\","
+        "\"blocker\":null,\"kept\":0,"
         "\"pid\":4712,\"uid\":1000,\"host\":null,\"hidden\":false,\"holder\":null,\"user\":null,"
         "\"program\":null,\"reason\":null},"
-        "{\"lease\":\"3f9n\",\"position\":2,\"wants\":1,\"all\":false,\"since\":-1000,\"priority\":0,"
-        "\"away\":false,\"blocked\":null,\"blocker\":null,\"kept\":0,\"pid\":4713,\"uid\":1001,"
+        "{\"lease\":\"3f9n\",\"position\":2,\"wants\":1,\"since\":-1000,\"priority\":0,"
+        "\"all\":false,\"away\":false,\"blocked\":null,\"blocker\":null,\"kept\":0,"
+        "\"pid\":4713,\"uid\":1001,"
         "\"host\":null,\"hidden\":false,\"holder\":null,\"user\":null,\"program\":\"\\u001B[2J\","
         "\"reason\":null}]},"
         "{\"name\":\"market/alice\",\"kind\":\"semaphore\",\"scope\":\"host\",\"database\":null,"
@@ -618,8 +620,9 @@ Test(json, whole)
         "\"grantable\":0,"
         "\"items\":[{\"name\":3,\"state\":\"reserved\",\"reason\":\"spare\"}],"
         "\"items_cut\":false,"
-        "\"holders\":[{\"lease\":\"3f9p\",\"token\":\"7\",\"all\":false,\"since\":0,\"bound\":null,"
-        "\"away\":false,\"until\":null,\"shares\":null,\"stopping\":null,\"unread\":false,\"pid\":1,\"uid\":0,"
+        "\"holders\":[{\"lease\":\"3f9p\",\"token\":\"7\",\"since\":0,\"bound\":null,"
+        "\"all\":false,\"away\":false,\"until\":null,\"shares\":null,\"stopping\":null,"
+        "\"unread\":false,\"pid\":1,\"uid\":0,"
         "\"host\":null,\"hidden\":false,\"holder\":null,\"user\":null,\"program\":null,"
         "\"reason\":null,\"units\":[0,1,2,3,5],\"units_cut\":true}],\"waiters\":[]},"
         "{\"name\":\"deploy\",\"kind\":\"lock\",\"scope\":\"host\",\"database\":null,"
@@ -688,12 +691,12 @@ Test(json, how_leases_end)
 {
     static const char *const ends[] = {
         "\"grace_until\":8999,",
-        "\"bound\":\"process\",\"away\":true,\"until\":null,\"shares\":null,\"stopping\":null,",
-        "\"bound\":\"connection\",\"away\":true,\"until\":null,\"shares\":null,\"stopping\":null,",
-        "\"bound\":\"time\",\"away\":true,\"until\":0,\"shares\":null,\"stopping\":null,",
-        "\"bound\":\"process\",\"away\":true,\"until\":null,\"shares\":null,\"stopping\":\"max-hold\",",
-        "\"bound\":\"process\",\"away\":false,\"until\":7200000,\"shares\":null,\"stopping\":\"\\u001B\",",
-        "\"since\":-1000,\"priority\":0,\"away\":true,",
+        "\"bound\":\"process\",\"all\":false,\"away\":true,\"until\":null,\"shares\":null,\"stopping\":null,",
+        "\"bound\":\"connection\",\"all\":false,\"away\":true,\"until\":null,\"shares\":null,\"stopping\":null,",
+        "\"bound\":\"time\",\"all\":false,\"away\":true,\"until\":0,\"shares\":null,\"stopping\":null,",
+        "\"bound\":\"process\",\"all\":false,\"away\":true,\"until\":null,\"shares\":null,\"stopping\":\"max-hold\",",
+        "\"bound\":\"process\",\"all\":false,\"away\":false,\"until\":7200000,\"shares\":null,\"stopping\":\"\\u001B\",",
+        "\"since\":-1000,\"priority\":0,\"all\":false,\"away\":true,",
     };
     expect_json(lives, N(lives), ends, N(ends));
 }

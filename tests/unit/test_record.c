@@ -375,8 +375,9 @@ Test(record, its_bounds_hold)
     char *odd = repeated("\x80% ", REASON_BYTES);
     for (uint32_t i = 0; i < 16; i++) {
         const struct acquire_request ask = {
-            .wants = {{"g", 1 + i / 2, definition_of("g")}, {"s", i * 25 + 1, definition_of("s")},
-                {"d", 1, definition_of("d"), .is_all = i & 1}},
+            .wants = {{"g", 1 + i / 2, .definition = definition_of("g")},
+                {"s", i * 25 + 1, .definition = definition_of("s")},
+                {"d", 1, .is_all = i & 1, .definition = definition_of("d")}},
             .n_wants = 1 + i % 3,
             .wait = NEVER,
             .attributes.holder = i & 1 ? odd + REASON_BYTES - HOLDER_BYTES : NULL,
@@ -427,7 +428,7 @@ Test(record, its_bounds_are_no_larger)
 {
     EXPECT(define("pool g items=aa,bb,cc,dd,ee"), "ok");
     const struct acquire_request ask = {
-        .wants = {{"g", 4, definition_of("g")}},
+        .wants = {{"g", 4, .definition = definition_of("g")}},
         .n_wants = 1,
         .attributes = {.signal = SIGNAL_TERM, .holder = "a b", .reason = "%"},
         .binding = BOUND_PROCESS,

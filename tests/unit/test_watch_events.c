@@ -201,8 +201,9 @@ Test(watch, one_object_for_each_event)
         "{\"event\":\"database-down\",\"time_ms\":1795397400000,\"now\":0,\"resource\":null,"
         "\"database\":\"main\",\"text\":\"database main is down: gone\"}\n"
         "{\"event\":\"granted\",\"time_ms\":1795397400000,\"now\":0,\"resource\":\"etl\",\"database\":null,"
-        "\"text\":\"1001 (load, b) was granted slots 0-1 of etl\",\"lease\":\"b\",\"token\":\"2\",\"all\":false,"
-        "\"since\":-700,\"bound\":null,\"away\":false,\"until\":null,\"shares\":null,\"stopping\":null,"
+        "\"text\":\"1001 (load, b) was granted slots 0-1 of etl\",\"lease\":\"b\",\"token\":\"2\","
+        "\"since\":-700,\"bound\":null,\"all\":false,\"away\":false,\"until\":null,\"shares\":null,"
+        "\"stopping\":null,"
         "\"unread\":false,\"pid\":12,\"uid\":1001,\"host\":null,\"hidden\":false,\"holder\":null,"
         "\"user\":null,\"program\":\"load\",\"reason\":null,\"units\":[0,1],"
         "\"units_cut\":false}\n");
