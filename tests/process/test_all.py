@@ -7,6 +7,7 @@ import pytest
 from daemon_help import event, held, held_with_proof, is_quiet, refused, shown, waits
 from fleet_help import end_grace, hosts, needs_redis  # noqa: F401
 from fleet_ops_help import client_of, fleet, gets, queues
+from library_help import berth as library, client  # noqa: F401
 from lost_help import WAITS, all_back, asked_until, job, restart, sleeper  # noqa: F401
 from scripts_help import Claim, definition, list_row, ok
 from scripts_help import clock, redis_server, world  # noqa: F401
@@ -197,6 +198,20 @@ def test_the_wrapper_and_what_is_shown(daemon, berth, berthctl):
     assert [one["all"] for one in resource["holders"] + resource["waiters"]] == [True, True]
     quota = berth("run", *socket, "quota:all", "--", "true")
     assert quota.returncode == 78 and "all of it wanted, and one user may have 4" in quota.stderr
+
+
+def test_the_library(daemon, client):
+    """It takes its lease back as what it was."""
+    with client.acquire("x:shared"), client.acquire("s:all") as lease:
+        assert lease.slots == (0,) and len(shown(daemon.client(), "x")["holders"]) == 1
+        restart(daemon, "kill")
+        asked_until(daemon, all_back(2, 0))
+        assert refused(daemon.client(), "acquire s wait=0") == "would-wait"
+        assert daemon.client().request("acquire x:shared wait=0").startswith("ok ")
+        with pytest.raises(library.NotFree):
+            client.acquire("x", wait=0)
+    with pytest.raises(ValueError):
+        client.acquire("x:both")
 
 
 # ---- a fleet

@@ -394,8 +394,8 @@ def test_holders_and_waiters(daemon, ok, status):
         "lease": lease, "units": [0, 1], "units_cut": False, "pid": own, "uid": os.geteuid(),
         "token": etl["holders"][0]["token"], "user": pwd.getpwuid(os.geteuid()).pw_name,
         "host": None, "program": "etl-load", "reason": "weekly load", "holder": "job 12",
-        "since": etl["holders"][0]["since"], "hidden": False, "bound": "process", "away": False, "unread": False,
-        "until": None, "shares": None, "stopping": None}]
+        "since": etl["holders"][0]["since"], "hidden": False, "bound": "process", "all": False, "away": False,
+        "unread": False, "until": None, "shares": None, "stopping": None}]
     assert int(etl["holders"][0]["token"]) > 0
     assert [(row["lease"], row["position"], row["wants"], row["pid"], row["reason"],
              row["program"], row["priority"], row["blocked"], row["away"]) for row in etl["waiters"]] == [

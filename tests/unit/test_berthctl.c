@@ -598,7 +598,8 @@ Test(json, whole)
         "{\"name\":\"gpu2\",\"state\":\"reserved\",\"reason\":null},"
         "{\"name\":\"gpu9\",\"state\":\"draining\",\"reason\":null}],\"items_cut\":false,"
         "\"holders\":[{\"lease\":\"3f9k\",\"token\":\"9007199254740993\",\"since\":-123456,"
-        "\"bound\":\"process\",\"all\":false,\"away\":false,\"until\":null,\"shares\":null,\"stopping\":null,"
+        "\"bound\":\"process\",\"all\":false,\"away\":false,\"until\":null,"
+        "\"shares\":null,\"stopping\":null,"
         "\"unread\":false,\"pid\":4711,\"uid\":1000,\"host\":null,\"hidden\":false,"
         "\"holder\":\"job-12\",\"user\":null,\"program\":\"train\",\"reason\":\"weekly load\","
         "\"units\":[\"gpu0\",\"gpu9\"],\"units_cut\":false}],"
@@ -691,11 +692,16 @@ Test(json, how_leases_end)
 {
     static const char *const ends[] = {
         "\"grace_until\":8999,",
-        "\"bound\":\"process\",\"all\":false,\"away\":true,\"until\":null,\"shares\":null,\"stopping\":null,",
-        "\"bound\":\"connection\",\"all\":false,\"away\":true,\"until\":null,\"shares\":null,\"stopping\":null,",
-        "\"bound\":\"time\",\"all\":false,\"away\":true,\"until\":0,\"shares\":null,\"stopping\":null,",
-        "\"bound\":\"process\",\"all\":false,\"away\":true,\"until\":null,\"shares\":null,\"stopping\":\"max-hold\",",
-        "\"bound\":\"process\",\"all\":false,\"away\":false,\"until\":7200000,\"shares\":null,\"stopping\":\"\\u001B\",",
+        "\"bound\":\"process\",\"all\":false,\"away\":true,\"until\":null,"
+        "\"shares\":null,\"stopping\":null,",
+        "\"bound\":\"connection\",\"all\":false,\"away\":true,\"until\":null,"
+        "\"shares\":null,\"stopping\":null,",
+        "\"bound\":\"time\",\"all\":false,\"away\":true,\"until\":0,"
+        "\"shares\":null,\"stopping\":null,",
+        "\"bound\":\"process\",\"all\":false,\"away\":true,\"until\":null,"
+        "\"shares\":null,\"stopping\":\"max-hold\",",
+        "\"bound\":\"process\",\"all\":false,\"away\":false,\"until\":7200000,"
+        "\"shares\":null,\"stopping\":\"\\u001B\",",
         "\"since\":-1000,\"priority\":0,\"all\":false,\"away\":true,",
     };
     expect_json(lives, N(lives), ends, N(ends));

@@ -231,3 +231,20 @@ Test(conf_files, the_sample_is_good_without_its_semicolons)
     expect_errors_in("t.conf", "");
     free(text);
 }
+
+Test(conf_files, a_lock_that_can_be_shared)
+{
+    struct conf *conf =
+        load_good("[lock a]\nshared = 100\n[lock b]\nlimit = 0\nshared = 9\n[lock c]\n");
+    cr_expect_eq(conf->definitions[0].limit, 100);
+    cr_expect(definition_is_shared(&conf->definitions[0]));
+    cr_expect_eq(conf->definitions[1].limit, 0);
+    cr_expect(definition_is_shared(&conf->definitions[1]));
+    cr_expect_eq(conf->definitions[2].limit, 1);
+    cr_expect_not(definition_is_shared(&conf->definitions[2]));
+    conf_free(conf);
+    expect_errors("[lock a]\nshared = 0\n[semaphore s]\nlimit = 2\nshared = 2\n",
+        "t.conf:2: [lock a] shared: \"0\" is not a number from 1 to 1000000\n"
+        "t.conf:5: [semaphore s] shared: is not allowed in this kind of section; it belongs in "
+        "[lock]");
+}
