@@ -287,10 +287,11 @@ void lease_row_write(struct text *out, struct lease_row *row, const struct scene
 {
     struct status_lease *line = &row->line;
     unsigned trusted = line->hidden ? 0 : 1 << FOR_TRUSTED;
-    unsigned here = 1 << (scene->follows ? FOR_FOLLOWERS : FOR_ASKERS);
+    unsigned here = 1U << (scene->follows ? FOR_FOLLOWERS : FOR_ASKERS);
+    here |= (unsigned)line->all << FOR_THOSE_OF_ALL;
     line->blocker = scene->follows && line->blocked == blocked_by_quota ? NULL : line->blocker;
     status_line_begin(out, line->is_held ? LINE_HOLDER : LINE_WAITER, line->id,
-        1 << FOR_ANYBODY | trusted | here | (unsigned)line->all << FOR_THOSE_OF_ALL, line);
+        1 << FOR_ANYBODY | trusted | here, line);
 #define ATTRIBUTE(word, type, bound, initial, title)                                               \
     if ((title) != NULL && !line->hidden) {                                                        \
         text_add_key(out, #word, line->shown[SHOWN_##word]);                                       \

@@ -12,11 +12,14 @@ end
 -- A claim to all is one to a unit of which it is the only holder: nothing is held or at rest when it is granted, and
 -- nothing is granted until it has ended. The lease's info names them.
 function rooms.note_alls(lease)
-    local names = match(lease.info, ' all=(%S+)')
-    for _, claim in ipairs(names and lease.claims or {}) do
+    if not string.find(lease.info, ' all=', 1, true) then -- plain: a pattern takes longer
+        return
+    end
+    local names = match(lease.info, ' all=(%S+)') or ''
+    for _, claim in ipairs(lease.claims) do
         claim.is_all = string.find(',' .. names .. ',', ',' .. claim.name .. ',', 1, true) ~= nil
     end
-    if names and not db.alls then
+    if not db.alls then
         db.alls = '1'
         call('HSET', DB, 'alls', '1')
     end
@@ -106,11 +109,8 @@ function rooms.is_all_held(resource)
     return claim and claim.is_all
 end
 
--- How many of so many free units have to be there for the claim.
-function rooms.needed_of(claim, n_free)
-    if not claim.is_all then
-        return claim.count
-    end
+-- How many of so many free units have to be there for a claim to all.
+function rooms.needed_for_all(claim, n_free)
     return n_taken(claim.name) == 0 and max(n_free, 1) or math.huge
 end
 

@@ -184,7 +184,7 @@ local function has(lease, claim, is_head)
         return false
     end
     local n = n_available(resource, own_limit(claim))
-    local needed = rooms.needed_of(claim, n)
+    local needed = claim.is_all and rooms.needed_for_all(claim, n) or claim.count
     if db.keeps and n >= needed then
         n = n - made.roads.kept_for_older(lease, claim.name .. ' ')
     end
