@@ -6,7 +6,7 @@ import pytest
 
 from daemon_help import event, held, held_with_proof, is_quiet, refused, shown, waits
 from fleet_help import end_grace, hosts, needs_redis  # noqa: F401
-from fleet_ops_help import client_of, fleet, gets, queues
+from fleet_ops_help import client_of, fleet, gets, gets_in_time, queues
 from library_help import berth as library, client  # noqa: F401
 from lost_help import WAITS, all_back, asked_until, job, restart, sleeper  # noqa: F401
 from scripts_help import Claim, definition, list_row, ok
@@ -250,7 +250,7 @@ def test_over_hosts(redis_server, hosts):
     for request, code in (("s parent=" + lease, "ancestor"), ("quota:all", "impossible")):
         assert code in " ".join((one.request(f"acquire {request}"), one.line() if code == "ancestor" else ""))
     release(one, lease)
-    gets(two, "acquire s:2 p:2")
+    gets_in_time(two, "acquire s:2 p:2")
 
 
 @needs_redis
@@ -263,8 +263,10 @@ def test_over_a_database_that_has_lost_its_data(redis_server, hosts):
         waiting = queues(two, "acquire s")
         pair[0].restart()
         redis_server.do("FLUSHALL")
+        asked_until(pair[1], lambda now: (now.resources["s"]["in_use"], now.resources["s"]["waiting"]) == ("1", "1"))
         end_grace(redis_server)
-        asked_until(pair[1], lambda now: now.resources["s"]["in_use"] == "1" and now.resources["s"]["free"] == "0")
+        asked_until(pair[1], lambda now: "grace_until" not in now.databases["default"])
+        assert shown(look, "s")["free"] == "0"
         assert shown(look, "s")["holders"][0]["all"] == "1"
         assert shown(look, "s")["waiters"][0]["lease"].endswith(waiting)
 
