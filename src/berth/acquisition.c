@@ -405,9 +405,6 @@ static enum acquisition_result take_time(struct acquisition *acquisition, nanose
 enum acquisition_result acquisition_step(
     struct acquisition *acquisition, bool readable, nanoseconds now)
 {
-    if (acquisition->options->n_wanted == 0) {
-        return ACQUISITION_UNLEASED; /* a file's own lock is all that is wanted */
-    }
     if (readable) {
         bool is_open = connection_read(acquisition->connection);
         enum acquisition_result result = acquisition_take_lines(acquisition, now);

@@ -66,9 +66,13 @@ static bool name_lease(struct options *options, const struct file_lock *lock)
     }
     int length = snprintf(name, sizeof name, "flock/%lu-%ju-%ju", (unsigned long)geteuid(),
         (uintmax_t)status.st_dev, (uintmax_t)status.st_ino);
-    options->wanted[0] = (struct wanted){.name = name, .name_length = length, .count = 1};
-    /* Shared locks would take one unit of many here, and exclusive ones all. */
-    options->n_wanted = lock->is_shared ? 0 : 1;
+    options->wanted[0] = (struct wanted){
+        .name = name,
+        .name_length = length,
+        .count = 1,
+        .how = lock->is_shared ? "shared" : NULL,
+    };
+    options->n_wanted = 1;
     if (!realpath(lock->path, path)) {
         snprintf(path, sizeof path, "%s", lock->path);
     }

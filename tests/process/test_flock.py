@@ -18,7 +18,7 @@ from daemon_help import NOBODY, become, connect_as, held, in_child, must_end_wel
 from fake_berthd import FakeBerthd
 from lines import DEADLINE, until
 
-CONFIG = "[lock flock/*]\nown-names = yes\n[lock deploy]\n"
+CONFIG = "[lock flock/*]\nown-names = yes\nshared = 1000\n[lock deploy]\n"
 HOLDS = ("sh", "-c", "echo began; read line")
 
 
@@ -221,6 +221,21 @@ def test_shared(berth, daemon, file):
     process = holding(berth, "-x", file)
     assert berth("flock", "-s", "-w", ".05", file, "true").returncode == 1
     let_go(process)
+
+
+def test_shared_in_order(berth, client, file):
+    """Readers share the lease; one who comes after a writer waits for it."""
+    readers = [holding(berth, "-s", file) for _ in range(2)]
+    assert len(status(client).resources[name_of(file)]["holders"]) == 2
+    writer = berth.start("flock", file, "sh", "-c", "echo writer >>order")
+    until(lambda: n_waiting(client, file) == 1)
+    late = berth.start("flock", "-s", file, "sh", "-c", "echo reader >>order")
+    until(lambda: n_waiting(client, file) == 2)
+    assert berth("flock", "-sn", file, "true").returncode == 1
+    for reader in readers:
+        let_go(reader)
+    assert writer.wait(DEADLINE) == late.wait(DEADLINE) == 0
+    assert (berth.directory / "order").read_text() == "writer\nreader\n"
 
 
 # ---- without berthd, or the name
