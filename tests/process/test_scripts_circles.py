@@ -114,6 +114,22 @@ def test_its_own_ancestors_leave_no_room(world, nowait):
     assert circles(a) == [] and nested(world) == a.key("waits")
 
 
+@pytest.mark.parametrize("has", ["a unit", "all"])
+def test_for_all_of_it(world, has):
+    """Of `s` one has a unit and the other wants all, or the other way round."""
+    a, b = world.several(2, {"s": definition(limit=5), "x": definition()})
+    holds, wants = ("", " all=s") if has == "a unit" else (" all=s", "")
+    a.acquire("holds", "s", info="pid=1" + holds)
+    b.acquire("holds", "x")
+    b.acquire("inner", "s", above="holds", info="pid=1" + wants)
+    assert circles(b) == []
+    a.acquire("inner", "x", above="holds")
+    assert circles(a) == [["inner", "x"]] and circles(b) == []
+    ok(a.release("inner"))
+    ok(a.release("holds"))
+    assert list(b.granted()) == ["inner"]
+
+
 def test_another_users_lease_is_no_parent(world):
     a, b = two(world)
     a.acquire("inner", "s", above="holds")

@@ -101,6 +101,11 @@ local function claim_on(lease, name)
     end
 end
 
+-- What a claim leaves to nobody else: of all, more than there can be.
+function rooms.kept_of(claim)
+    return claim.is_all and 2 ^ 20 or claim.count
+end
+
 function rooms.is_all_held(resource)
     local low, high = of_name(resource.name)
     local member = call('ZRANGEBYLEX', HELD, low, high, 'LIMIT', '0', '1')[1]

@@ -10,16 +10,10 @@ function make.roads()
     -- member that a broken-off script has left goes when its lease is next looked at, or when its patience
     -- ends.
 
-    local ALL = 2 ^ 20 -- more than there can be: nothing is left beside it
-
-    local function kept_of(claim)
-        return claim.is_all and ALL or claim.count
-    end
-
     local function kept_members(lease, claims, but_of_user)
         local members, order = {}, order_text(lease)
         for _, claim in ipairs(claims) do
-            local left, power = kept_of(claim), 0
+            local left, power = rooms.kept_of(claim), 0
             while left > 0 do
                 if left % 2 == 1 then
                     if not but_of_user then

@@ -93,9 +93,9 @@ function make.circles()
             n_below[key] = n + by
             local changes = above and min(n, n + by) == 0
             for _, claim in ipairs(changes and above.claims or {}) do
-                for _, what in ipairs({claim.name, claim.name .. ' ' .. above.uid}) do
-                    inside[what] = (inside[what] or 0) + by * claim.count
-                end
+                local of_user = claim.name .. ' ' .. above.uid
+                inside[claim.name] = (inside[claim.name] or 0) + by * rooms.kept_of(claim)
+                inside[of_user] = (inside[of_user] or 0) + by * claim.count
             end
         end
     end
@@ -103,7 +103,7 @@ function make.circles()
     -- Even when everything outside has come back. A limit that an operator has lowered may rise.
     local function never_has(claim)
         local n, resource = inside[claim.name] or 0, resource_of(claim.name)
-        return n > 0 and resource.definition and claim.count > max_of(resource, own_limit(claim)) - n
+        return n > 0 and resource.definition and rooms.kept_of(claim) > max_of(resource, own_limit(claim)) - n
     end
 
     local function never_fits(lease, claim)
