@@ -55,7 +55,8 @@ static enum outcome find_share(struct core *core, const struct lease *asker,
     }
     want->of = claim;
     want->sharer = claim->lease->id;
-    return want->count >= 1 && want->count <= claim->count ? OUTCOME_OK : OUTCOME_IMPOSSIBLE;
+    bool is_part = want->count >= 1 && want->count <= claim->count;
+    return is_part && (!want->is_all || claim->is_all) ? OUTCOME_OK : OUTCOME_IMPOSSIBLE;
 }
 
 /* The shares behind the others. */
@@ -148,7 +149,8 @@ struct claim *share_find_claim(struct core *core, uint32_t uid, const struct sav
     const struct lease *lease = core_find_lease(core, saved->sharer);
     bool fits = lease && lease->state == LEASE_HELD && lease->uid == uid;
     struct claim *claim = fits ? claim_by_name(lease, saved->name) : NULL;
-    return claim && saved->count <= claim->count ? claim : NULL;
+    bool is_part = claim && saved->count <= claim->count && (!saved->is_all || claim->is_all);
+    return is_part ? claim : NULL;
 }
 
 size_t shares_sort_saved(const struct saved_claim claims[], size_t n, struct saved_claim sorted[])

@@ -194,7 +194,7 @@ static void write_changes(void)
     }
 }
 
-/* All jobs that use a unit now have it from one lease. */
+/* All jobs that use a unit now have it from one lease; with all, nobody else has another. */
 static void check_families(void)
 {
     uint64_t family[N_NAMES][3] = {{0}};
@@ -203,11 +203,14 @@ static void check_families(void)
         for (size_t k = 0; job->is_alive && !job->is_stray && k < job->ask.n_wants; k++) {
             const struct part *part = &job->parts[k];
             uint64_t has = part->sharer != 0 ? part->sharer : job->lease;
-            for (uint32_t unit = 0; unit < part->count; unit++) {
-                uint64_t *its = &family[part->name][part->units[unit].slot];
+            bool has_all = job->ask.wants[k].is_all;
+            uint32_t n = has_all ? limits[part->name] : part->count;
+            for (uint32_t number = 0; number < n; number++) {
+                uint32_t unit = has_all ? number : part->units[number].slot;
+                uint64_t *its = &family[part->name][unit];
                 if (*its != 0 && *its != has) {
-                    fail("%s: unit %u is used under %ju and under %ju", names[part->name],
-                        part->units[unit].slot, (uintmax_t)*its, (uintmax_t)has);
+                    fail("%s: unit %u is used under %ju and under %ju", names[part->name], unit,
+                        (uintmax_t)*its, (uintmax_t)has);
                 }
                 *its = has;
             }
@@ -273,9 +276,10 @@ static void make_ask(struct job *job)
     for (size_t i = 0; i < ask->n_wants; i++) {
         struct part *part = &job->parts[i];
         part->name = (uint8_t)((first + i) % N_NAMES);
-        part->count = 1 + random_below(chance, limits[part->name]);
-        ask->wants[i] =
-            (struct requested_resource){.name = names[part->name], .count = part->count};
+        bool is_all = random_percent(chance, 15);
+        part->count = is_all ? 1 : 1 + random_below(chance, limits[part->name]);
+        ask->wants[i] = (struct requested_resource){
+            .name = names[part->name], .count = part->count, .is_all = is_all};
     }
 }
 
@@ -451,6 +455,7 @@ static bool comes_back(struct job *job)
             const struct part *part = &job->parts[i];
             claims[i] = (struct saved_claim){.name = names[part->name],
                 .count = part->count,
+                .is_all = job->ask.wants[i].is_all,
                 .token = part->sharer != 0 ? 0 : part->token,
                 .sharer = part->sharer,
                 .units = part->units};

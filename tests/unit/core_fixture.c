@@ -196,8 +196,9 @@ static void parsed_ask_take_word(struct parsed_ask *parsed, char *word)
     char *rest = word;
     const char *name = strsep(&rest, ":"), *count = strsep(&rest, ":");
     parsed->units[ask->n_wants] = rest;
-    ask->wants[ask->n_wants++] =
-        (struct requested_resource){.name = name, .count = count ? number(count) : 1};
+    bool is_all = count && strcmp(count, "all") == 0;
+    ask->wants[ask->n_wants++] = (struct requested_resource){
+        .name = name, .count = count && !is_all ? number(count) : 1, .is_all = is_all};
 }
 
 void parsed_ask_read(struct parsed_ask *parsed, const char *text)

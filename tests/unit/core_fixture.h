@@ -34,7 +34,7 @@ const char *connect_client(const char *who);
 const char *client_gone(const char *who);
 uint32_t uid_of(const char *who);
 
-/* "s:2 g wait=5 priority=3 holder=x parent=A once=w"; without wait= for ever. Bound to the
+/* "s:2 g t:all wait=5 priority=3 holder=x parent=A once=w"; without wait= for ever. Bound to the
  * connection, or by pid=7 (which was started at 70) or ttl=5; signal=2 kill-after=3 on-lost=term.
  * The lease is called `lease` from then on. A grant is answered "ok s=0,1 g=a". */
 const char *acquire(const char *who, const char *lease, const char *text);
