@@ -56,9 +56,9 @@ static void count_inside(const struct lease *ancestor, bool is_inside)
 {
     for (size_t i = 0; i < ancestor->n_claims; i++) {
         const struct claim *claim = &ancestor->claims[i];
-        uint32_t change = is_inside ? claim->count : 0 - claim->count;
-        claim->resource->n_inside += change;
-        claim->usage->n_inside += change;
+        uint32_t units = claim_kept(claim);
+        claim->resource->n_inside += is_inside ? units : 0 - units;
+        claim->usage->n_inside += is_inside ? claim->count : 0 - claim->count;
         if (is_inside) {
             claim->resource->unseen = sorted_set_first(&claim->resource->queue);
         }
@@ -84,7 +84,8 @@ static bool leaves_room(uint32_t max, uint32_t inside, uint32_t count)
 /* Even when everything outside has come back. A limit that an operator has lowered may rise. */
 static bool never_has_units(const struct claim *claim)
 {
-    return !leaves_room(resource_max(claim->resource), claim->resource->n_inside, claim->count);
+    const struct resource *resource = claim->resource;
+    return !leaves_room(resource_max(resource), resource->n_inside, claim_kept(claim));
 }
 
 static bool never_fits_quota(const struct claim *claim)

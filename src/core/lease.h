@@ -302,7 +302,7 @@ static inline const struct process *lease_bound_process(const struct lease *leas
     return lease->main_is_gone ? &lease->wrapper : &lease->process;
 }
 
-/* What is kept for a waiting claim: of all, more than there can be, so that nothing is left. */
+/* What a claim leaves to nobody else: of all, more than there can be. */
 static inline uint32_t claim_kept(const struct claim *claim)
 {
     return claim->is_all ? MAX_SLOTS : claim->count;

@@ -416,6 +416,8 @@ void model_define_templates(struct model *model, const struct rules_file *file);
 void model_road_begin(struct model_lease *lease);
 /* Is the claim's count kept for it? */
 bool model_keeps(const struct model_lease *lease, const struct model_claim *claim);
+/* What it leaves to nobody else: of all, more than there can be. */
+uint32_t model_kept_of(const struct model_claim *claim);
 bool model_lacks_nothing(const struct model *model, const struct model_lease *lease);
 /* Whether it fits beside what its user has, and what is kept for that user's older requests. */
 bool model_fits(const struct model *model, const struct model_lease *lease);

@@ -44,11 +44,11 @@ bool model_is_behind_ancestors(
         struct model_lease *other = model->leases[i];
         const struct model_claim *theirs = model_claim_on(other, claim->resource);
         if (theirs && runs_under(model, lease, other, false)) {
-            units += theirs->count;
+            units += model_kept_of(theirs);
             of_user += other->uid == lease->uid ? theirs->count : 0;
         }
     }
-    return !leaves_room(model_max(claim->resource), units, claim->count) ||
+    return !leaves_room(model_max(claim->resource), units, model_kept_of(claim)) ||
         !leaves_room(claim->resource->rules.max_units_per_user, of_user, claim->count);
 }
 
@@ -73,15 +73,17 @@ static uint32_t held_above(
         struct model_lease *lease = unserved->model->leases[i];
         const struct model_claim *claim = lease->held ? model_claim_on(lease, resource) : NULL;
         bool counts = claim && (uid < 0 || lease->uid == (uint32_t)uid);
-        n += counts && is_above_one(unserved, lease) ? claim->count : 0;
+        if (counts && is_above_one(unserved, lease)) {
+            n += uid < 0 ? model_kept_of(claim) : claim->count;
+        }
     }
     return n;
 }
 
 static bool never_has(const struct unserved *unserved, const struct model_claim *claim)
 {
-    return !leaves_room(
-        model_max(claim->resource), held_above(unserved, claim->resource, -1), claim->count);
+    return !leaves_room(model_max(claim->resource), held_above(unserved, claim->resource, -1),
+        model_kept_of(claim));
 }
 
 static bool never_fits(const struct unserved *unserved, const struct model_lease *lease,

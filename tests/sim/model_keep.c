@@ -84,8 +84,7 @@ static bool is_its_turn(
     return n_before < FIRST_FIT_WINDOW;
 }
 
-/* Of all, more than there can be. */
-static uint32_t kept_of(const struct model_claim *claim)
+uint32_t model_kept_of(const struct model_claim *claim)
 {
     return claim->is_all ? 100 * MODEL_UNITS : claim->count;
 }
@@ -99,7 +98,7 @@ static uint32_t kept_for_older(const struct model *model, const struct model_lea
         struct model_lease *other = model->waiters[i];
         struct model_claim *theirs = model_claim_on(other, resource);
         bool counts = uid < 0 || other->uid == (uint32_t)uid;
-        n += theirs && counts && model_keeps(other, theirs) ? kept_of(theirs) : 0;
+        n += theirs && counts && model_keeps(other, theirs) ? model_kept_of(theirs) : 0;
     }
     return n;
 }

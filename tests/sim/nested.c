@@ -157,8 +157,10 @@ static void ask(bool is_nested)
     uint32_t first = random_below(random, N_RESOURCES);
     request.n_wants = PICK(random, 1, 1, 1, 2, 3);
     for (uint32_t i = 0; i < request.n_wants; i++) {
-        request.wants[i] = (struct requested_resource){
-            .name = names[(first + i) % N_RESOURCES], .count = PICK(random, 1, 1, 1, 2, 3)};
+        bool is_all = random_percent(random, 15);
+        request.wants[i] = (struct requested_resource){.name = names[(first + i) % N_RESOURCES],
+            .count = is_all ? 1 : PICK(random, 1, 1, 1, 2, 3),
+            .is_all = is_all};
     }
     struct client *client =
         above ? above->lease->client : &world.clients[random_below(random, N_USERS)];
