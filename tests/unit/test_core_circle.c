@@ -50,8 +50,9 @@ static const struct story circles[] = {
             "ann ends N", "ann ends A -> ok; W granted a=0"}},
     /* All of s is never granted while A has a unit of it, nor is a unit while A has all. */
     {"for all of a semaphore, of which the other has a unit",
-        {"semaphore s limit=5", "lock x", "ann has A: s", "bob has B: x", "bob waits M: s:all parent=B",
-            "ann acquires N: x parent=A -> circle x", "ann ends A -> ok; M granted s=0"}},
+        {"semaphore s limit=5", "lock x", "ann has A: s", "bob has B: x",
+            "bob waits M: s:all parent=B", "ann acquires N: x parent=A -> circle x",
+            "ann ends A -> ok; M granted s=0"}},
     {"for a unit, while the other has all",
         {"semaphore s limit=5", "lock x", "ann has A: s:all", "bob has B: x",
             "bob waits M: s parent=B", "ann acquires N: x parent=A -> circle x",
