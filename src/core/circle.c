@@ -84,8 +84,8 @@ static bool leaves_room(uint32_t max, uint32_t inside, uint32_t count)
 /* Even when everything outside has come back. A limit that an operator has lowered may rise. */
 static bool never_has_units(const struct claim *claim)
 {
-    const struct resource *resource = claim->resource;
-    return !leaves_room(resource_max(resource), resource->n_inside, claim_kept(claim));
+    return !leaves_room(
+        resource_max(claim->resource), claim->resource->n_inside, claim_kept(claim));
 }
 
 static bool never_fits_quota(const struct claim *claim)
