@@ -183,7 +183,7 @@ static struct lease *acquire(const struct scene *scene, uint32_t number)
     const char *at_fault;
     snprintf(holder, sizeof holder, "h%u", number);
     struct acquire_request ask = {.n_wants = n_wants(scene),
-        .wants = {{names[0], 1, NULL}, {names[1], 1, NULL}},
+        .wants = {{.name = names[0], .count = 1}, {.name = names[1], .count = 1}},
         .wait = NEVER,
         .attributes.holder = scene->has_identity ? holder : NULL};
     core_acquire(core, &clients[number % scene->n_users], &ask, 0, &effects, &lease, &at_fault);
@@ -200,7 +200,7 @@ static void end_lease(struct lease *lease)
 
 static struct lease *hold(const struct scene *scene, size_t i, uint32_t count)
 {
-    struct acquire_request ask = {.n_wants = 1, .wants = {{names[i], count, NULL}}};
+    struct acquire_request ask = {.n_wants = 1, .wants = {{.name = names[i], .count = count}}};
     struct lease *lease;
     const char *at_fault;
     cr_assert_eq(core_acquire(core, &clients[scene->n_users], &ask, 0, &effects, &lease, &at_fault),
@@ -341,7 +341,7 @@ static uint64_t cost_of_next_cooled(uint32_t n)
         struct lease *lease;
         const char *at_fault;
         snprintf(name, sizeof name, i < n ? "m/%u" : "last", i);
-        const struct acquire_request ask = {.n_wants = 1, .wants = {{name, 1, NULL}}};
+        const struct acquire_request ask = {.n_wants = 1, .wants = {{.name = name, .count = 1}}};
         cr_assert_eq(
             core_acquire(core, &clients[0], &ask, 0, &effects, &lease, &at_fault), OUTCOME_OK);
         effects_clear(&effects);
