@@ -143,6 +143,20 @@ def test_what_is_refused(daemon):
         release(client, parent)
 
 
+def test_shares_of_one_who_has_all(daemon):
+    """Each job under the lease may use it; under a share of the lock, no job gets the lock alone."""
+    client, other = daemon.client(), daemon.client()
+    for above, shares in (("s:all", ("s:all", "s")), ("x", ("x", "x:shared"))):
+        parent = held(client, f"acquire {above}")
+        below = [held(client, f"acquire {name} parent={parent} nested=share") for name in shares]
+        assert refused(other, f"acquire {above} wait=0") == "would-wait"
+        for lease in below + [parent]:
+            release(client, lease)
+    parent = held(client, "acquire x:shared")
+    refusal = client.request(f"acquire x parent={parent} nested=share")
+    assert refusal.startswith("error impossible ") and "only%20a%20part" in refusal.replace(" ", "%20")
+
+
 def test_over_a_restart_and_a_lost_journal(daemon, job):
     """The wrapper proves that it has all; a share proves no more than a share."""
     alone = job("s:all", script=WAITS)
