@@ -112,6 +112,14 @@ Test(several, kept_for_a_while)
     EXPECT(deadline(), "never");
 }
 
+/* B keeps one of s while it waits for b: C, who wants all of s, waits for that. */
+Test(several, all_of_it_is_not_beside_what_is_kept)
+{
+    given("semaphore s limit=5", "semaphore b limit=10", "ann has A: s:5", "ann has H: b:10",
+        "bob waits B: s b", "ann ends A", "cy waits C: s:all", "lines s -> | C | | B",
+        "ann ends H -> ok; B granted s=0 b=0", "bob ends B -> ok; C granted s=0");
+}
+
 /* Then it begins with what it had missed, and is twice as patient. */
 Test(several, longer_the_next_time)
 {
