@@ -90,7 +90,9 @@ static void end_lease(struct call *call, struct lease *lease, struct text *who)
         note_taken(call, lease, "released");
     }
     if (lease) {
-        bool has_job = lease->state == LEASE_HELD; /* a wait has none that could have ended */
+        /* A wait has none that could have ended, and the first to say how that of a lease has ended
+         * is its client. */
+        bool has_job = lease->state == LEASE_HELD && !lease->is_ending;
         read_status(call, has_job ? lease : NULL);
         core_end(server->core, lease, &call->conn->client, call->now, &server->effects);
     }

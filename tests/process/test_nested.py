@@ -8,6 +8,7 @@ import pytest
 
 from conftest import read_line
 from daemon_help import event, held, held_with_proof, is_quiet, refused, shown, waits
+from history_help import history
 from lines import DEADLINE
 from lost_help import all_back, asked_until, lose_the_journal, sleeper  # fixtures among them
 
@@ -111,6 +112,18 @@ def test_the_words(daemon, client):
     assert client.request(f"release {parent}") == "ok"
     line = second.line()
     assert f"lease%20{parent},%20whose%20units%20it%20shares,%20ends" in line, line
+
+
+def test_how_its_job_ended(daemon, client):
+    """Its client has said so; whoever releases the lease again while its units wait does not know better."""
+    parent, inner, other = held(client, "acquire db"), daemon.client(), daemon.client()
+    lease = share(inner, parent)
+    assert client.request(f"release {parent} exit=3") == "ok"
+    assert other.request(f"release {parent}") == "ok"
+    assert other.request(f"release {lease}") == "ok"
+    past = {entry.lease: entry for entry in history(other)}
+    past[parent].has(how="released", exit="3")
+    past[lease].has(exit=None)
 
 
 def test_dropped(daemon, client):
