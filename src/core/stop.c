@@ -156,12 +156,16 @@ static enum outcome why_for_shares(enum outcome why)
 static void stop_share(struct core *core, struct lease *lease, const struct lease *above,
     enum outcome why, bool at_once, nanoseconds now, struct effects *effects)
 {
-    note_reason(lease, lease_stop_reason(above));
-    if (lease->state == LEASE_WAITING) {
+    bool is_taken = lease->state == LEASE_WAITING ||
+        (lease->state == LEASE_HELD && (at_once || stop_may_begin(lease, why)));
+    if (is_taken && above->taken) {
+        lease_note_taker(lease, &above->taken->by, above->taken->reason);
+    }
+    if (is_taken && lease->state == LEASE_WAITING) {
         lose(core, lease, EFFECT_DENIED, OUTCOME_ANCESTOR, now, effects);
-    } else if (lease->state == LEASE_HELD && at_once) {
+    } else if (is_taken && at_once) {
         lose(core, lease, EFFECT_LOST, why, now, effects);
-    } else if (lease->state == LEASE_HELD && stop_may_begin(lease, why)) {
+    } else if (is_taken) {
         stop_begin(core, lease, why, now, effects);
     }
 }

@@ -114,6 +114,19 @@ def test_the_words(daemon, client):
     assert f"lease%20{parent},%20whose%20units%20it%20shares,%20ends" in line, line
 
 
+def test_who_took_it_away(daemon, client):
+    """With the lease above: the same operator, with the same words. Who came too late has done nothing."""
+    parent, inner, operator = held(client, "acquire db"), daemon.client(), daemon.client()
+    first, second = share(inner, parent), share(inner, parent)
+    assert operator.request(f"revoke {second} reason=mine") == "ok"
+    assert operator.request(f"revoke {parent} reason=yours") == "ok"
+    for lease in first, second, parent:
+        assert operator.request(f"release {lease}") == "ok"
+    past = {entry.lease: entry for entry in history(operator)}
+    for lease, why in (first, "yours"), (second, "mine"), (parent, "yours"):
+        past[lease].has(how="revoked", by=str(os.geteuid()), why=why)
+
+
 def test_how_its_job_ended(daemon, client):
     """Its client has said so; whoever releases the lease again while its units wait does not know better."""
     parent, inner, other = held(client, "acquire db"), daemon.client(), daemon.client()
