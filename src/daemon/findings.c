@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "database/fleet_journal.h"
 #include "job/process.h"
+#include "record/history.h"
 #include "record/ledger.h"
 
 #include <stdlib.h>
@@ -103,6 +104,32 @@ static void erase_second_records(struct server *server, struct findings *finding
     findings->n = n;
 }
 
+/* They are sorted by lease. */
+static struct found *find_lease(const struct findings *findings, uint64_t id)
+{
+    struct saved_lease wanted = {.id = id};
+    return bsearch(&(struct found){.saved = &wanted}, findings->list, findings->n,
+        sizeof *findings->list, compare_ids);
+}
+
+/* ---- which of them have ended ---- */
+
+/* A berthd that was killed before it erased the record of a lease whose end it had written has told
+ * nobody; and so may others after it, as they came back. */
+static void find_ends(const struct server *server, const struct findings *findings)
+{
+    struct history_entry entry;
+    uint64_t position = 0;
+    while (history_next(server->history, &position, &entry)) {
+        struct found *found =
+            entry.kind == HISTORY_ENDED ? find_lease(findings, entry.lease) : NULL;
+        if (found && found->saved->rested_at == 0) {
+            found->saved->rested_at = entry.ended_at;
+            found->is_over = true;
+        }
+    }
+}
+
 /* ---- which of them have shares ---- */
 
 static bool keeps_what_it_shares(const struct found *found)
@@ -121,16 +148,14 @@ static bool is_share(const struct found *found)
     return is;
 }
 
-/* They are sorted by lease. What is shared has a smaller id than what shares it. */
+/* What is shared has a smaller id than what shares it. */
 static void find_shares(struct findings *findings)
 {
     for (size_t i = findings->n; i-- > 0;) {
         const struct found *found = &findings->list[i];
         bool keeps = is_share(found) && keeps_what_it_shares(found);
         for (size_t k = 0; keeps && k < found->saved->n_claims; k++) {
-            struct saved_lease wanted = {.id = found->saved->claims[k].sharer};
-            struct found *shared = bsearch(&(struct found){.saved = &wanted}, findings->list,
-                findings->n, sizeof *findings->list, compare_ids);
+            struct found *shared = find_lease(findings, found->saved->claims[k].sharer);
             if (shared) {
                 shared->has_shares = true;
             }
@@ -145,6 +170,7 @@ void findings_sort(struct server *server, struct findings *findings)
     if (findings->n > 0) {
         qsort(findings->list, findings->n, sizeof *findings->list, compare_leases);
         erase_second_records(server, findings);
+        find_ends(server, findings);
         find_shares(findings);
         qsort(findings->list, findings->n, sizeof *findings->list, compare_for_restore);
     }

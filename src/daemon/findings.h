@@ -6,6 +6,7 @@
 
 struct found {
     struct saved_lease *saved; /* or NULL, and */
+    bool is_over; /* by the history, which has given .saved.rested_at */
     bool has_shares; /* of its units: one that may still run, or is being stopped, uses them */
     char *tenure; /* a database's tenure; owned */
     uint32_t slot;

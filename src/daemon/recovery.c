@@ -141,13 +141,10 @@ static bool restore(struct server *server, const struct found *found, nanosecond
 {
     struct saved_lease *saved = found->saved;
     struct lease *lease = NULL;
-    bool is_conflict = false, stays = false, was_seen = saved->rested_at != 0;
+    bool is_conflict = false, stays = false, was_seen = saved->rested_at != 0 && !found->is_over;
     if (saved_is_being_stopped(saved)) {
         saved->binding = BOUND_CONNECTION;
         saved->until = NEVER; /* it has the grace */
-    }
-    if (!was_seen) {
-        saved->rested_at = history_last_end(server->history, saved->id);
     }
     if (saved->rested_at == 0) {
         saved->rested_at = ended_at(server, saved, now);

@@ -153,23 +153,6 @@ bool history_next(
 
 /* ---- an earlier run ---- */
 
-static void read_earlier(struct history *history)
-{
-    uint64_t position = 0;
-    struct history_entry entry;
-    while (history_next(history, &position, &entry)) {
-        if (entry.kind == HISTORY_ENDED) {
-            history->earlier.lease = entry.lease;
-            history->earlier.ended_at = entry.ended_at;
-        }
-    }
-}
-
-nanoseconds history_last_end(const struct history *history, uint64_t lease)
-{
-    return lease == history->earlier.lease ? history->earlier.ended_at : 0;
-}
-
 /* A resource that is in the file no more may have hidden it. */
 static uint16_t hiding(struct core *core, const struct saved_lease *saved)
 {
@@ -245,7 +228,6 @@ void history_begin(
         log_warning("cannot use the history file (%s): the next berthd will start a new history",
             strerror(history->ring.error));
     }
-    read_earlier(history);
 }
 
 void history_end(struct history *history)

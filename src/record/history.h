@@ -13,10 +13,6 @@ struct history {
     struct history_ring ring;
     uint64_t n_ended; /* leases that were over in this run, kept or not */
     bool has_said_cut; /* in the log, that the file was cut */
-    struct {
-        uint64_t lease; /* the last one that an earlier run has seen end; 0: none */
-        nanoseconds ended_at;
-    } earlier;
     struct sorted_set over; /* leases by id, for history_has_end(); filled by it */
     uint64_t looked_at; /* up to there, history_ring_next() */
 };
@@ -28,9 +24,6 @@ void history_end(struct history *history);
 
 /* ---- at the start ---- */
 
-/* When the lease has ended, if the last end of an earlier run is its end; else 0. That run may have
- * been killed before it erased the record, and told nobody. */
-nanoseconds history_last_end(const struct history *history, uint64_t lease);
 /* How a lease of an earlier run ended. */
 struct earlier_end {
     enum outcome why; /* OUTCOME_RELEASED: its job was gone */

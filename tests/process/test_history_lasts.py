@@ -8,7 +8,7 @@ import time
 import pytest
 
 from conftest import read_line
-from daemon_help import event, held, held_with_proof, keys, refused, waits
+from daemon_help import event, held, held_with_proof, keys, refused, shown, waits
 from history_help import history, last
 from lines import until
 from lost_help import after_restart, held_over_a_kill, restart, sleeper
@@ -146,6 +146,24 @@ def test_killed_before_the_record_was_erased(daemon, client):
         assert client.request(f"release {lease}") == "ok"
         assert [entry["reason"] for entry in history(client)] == ["0", "1", "2"]
         assert held(client, "acquire deploy wait=0")
+
+
+def test_killed_before_a_record_was_erased_and_again(daemon, client):
+    """As it comes back, before any record is erased: each has ended once, whichever entry is the last."""
+    with sleeper() as pid:
+        with sleeper() as other:
+            first = held(client, f"acquire s pid={other}")
+            second = held(client, f"acquire s pid={pid}")
+            journal = daemon.journal.read_bytes()
+            client.request(f"release {second}")
+            daemon.kill()
+        for _ in range(3):
+            daemon.journal.write_bytes(journal)
+            daemon.start()
+            client = daemon.client()
+            assert [entry.lease for entry in history(client)] == [second, first]
+            assert shown(client, "s")["in_use"] == "0"
+            daemon.kill()
 
 
 def test_its_file_is_cut_while_berthd_runs(daemon, client, directory):
