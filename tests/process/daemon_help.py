@@ -237,7 +237,8 @@ def half_close(client):
 
 def does(client, *lines):
     for line in lines:
-        assert re.fullmatch(r"ok( was=\w+)?", client.request(line)), line
+        answer = client.request(line)
+        assert re.fullmatch(r"ok( was=\w+)?", answer), (line, answer)
 
 
 def shown(client, name):
