@@ -140,13 +140,14 @@ def test_one_timeout_covers_both(berth, client, file):
     file.touch()
     lease = held(client, f"acquire {name_of(file)}")
     with Taken(file):
-        begun = time.monotonic()
-        process = berth.start("flock", "-w", "1", file, "echo", "ran")
+        process = berth.start("flock", "-w", "2", file, "echo", "ran")
         until(lambda: n_waiting(client, file) == 1)
-        time.sleep(max(0, begun + 0.6 - time.monotonic()))  # the test is about this time
+        began = time.monotonic()
+        until(lambda: time.monotonic() >= began + 1.5)
         assert client.request(f"release {lease}").startswith("ok")
+        released = time.monotonic()
         assert process.wait(DEADLINE) == 1
-        assert 0.9 < time.monotonic() - begun < 1.5
+        assert time.monotonic() < released + 2
     assert process.stdout.read() == b""
 
 
@@ -163,13 +164,18 @@ def test_why(berth, berthctl, client, file):
     assert first.wait(DEADLINE) == second.wait(DEADLINE) == 0
 
 
+def waits_for_lock_of(file):
+    with open("/proc/locks", encoding="ascii") as locks:
+        return any("->" in line and f":{file.stat().st_ino} " in line for line in locks)
+
+
 def test_why_of_other_leases(berth, berthctl, client, file):
     """It does not look whether their jobs wait so: that takes long."""
     waits = "import fcntl; print('began', flush=True); fcntl.flock(open('lock'), fcntl.LOCK_EX)"
     with Taken(file):
         process = berth.start("run", "deploy", "--", sys.executable, "-c", waits)
         assert read_line(process.stdout) == "began"
-        time.sleep(0.1)
+        until(lambda: waits_for_lock_of(file))
         said = berthctl("why", "deploy").stdout
         assert "has held deploy" in said and "file" not in said
     assert process.wait(DEADLINE) == 0
