@@ -361,7 +361,8 @@ static bool was_given(
             call->out, CODE_LOST, "berthd has no record of it, and no valid proof was given");
     }
     for (size_t i = 0; (is_fleet || !state->is_old_secret) && i < proven->n_claims; i++) {
-        proven->claims[i].token = 0;
+        struct saved_claim *claim = &proven->claims[i];
+        claim->token = is_proven && claim->sharer != 0 ? claim->token : 0;
     }
     return is_good;
 }

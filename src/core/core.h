@@ -355,8 +355,9 @@ bool core_is_draining(const struct core *core);
 bool core_is_drained(const struct core *core);
 /* Whether a closed grace is on, or core_close() was called. */
 bool core_is_closed(const struct core *core);
-/* Whether a closed grace is on; see core_begin_grace(). */
-bool core_may_miss_leases(const struct core *core);
+/* Until when databases must keep leases that nobody has here: NEVER in a closed grace, see
+ * core_begin_grace(); then until the jobs that share them can be gone; 0: no longer. */
+nanoseconds core_misses_leases_until(const struct core *core);
 /* Before the first lease: lease ids, tickets and tokens count up from there, and none is used
  * again. Below 2^63. */
 void core_begin_numbers(struct core *core, uint64_t first);

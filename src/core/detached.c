@@ -6,6 +6,8 @@
 #include "core/internal.h"
 #include "core/queue.h"
 
+#include <stdlib.h>
+
 /* ---- leases whose client has gone ---- */
 
 static void end_unreleased(
@@ -103,8 +105,36 @@ void core_close(struct core *core, const char *why)
     news_host(&core->news);
 }
 
+void grace_await(struct core *core, uint64_t id, nanoseconds until)
+{
+    struct awaited *awaited = &core->awaited;
+    size_t i = 0;
+    while (i < awaited->n && awaited->ids[i] != id) {
+        i++;
+    }
+    if (i == awaited->n) {
+        awaited->ids = memory_grow(awaited->ids, awaited->n, sizeof *awaited->ids);
+        awaited->ids[awaited->n++] = id;
+    }
+    awaited->until = later(awaited->until, until);
+}
+
+static void end_awaiting(struct core *core)
+{
+    struct awaited *awaited = &core->awaited;
+    bool all_are_back = true;
+    for (size_t i = 0; i < awaited->n; i++) {
+        all_are_back &= core_find_lease(core, awaited->ids[i]) != NULL;
+    }
+    free(awaited->ids);
+    *awaited = (struct awaited){.until = all_are_back ? 0 : awaited->until};
+}
+
 void detached_is_due(struct core *core, nanoseconds now, struct effects *effects)
 {
+    if (core->is_closed) {
+        end_awaiting(core);
+    }
     core->is_closed = false;
     news_host(&core->news);
     while (!LIST_EMPTY(&core->absent.leases)) {

@@ -68,6 +68,11 @@ struct core {
     bool draining;
     struct decision drain_decision;
     bool drain_reported;
+    struct awaited {
+        uint64_t *ids; /* grace_await()'s */
+        size_t n;
+        nanoseconds until; /* of all; 0: none, or all are back */
+    } awaited;
 };
 
 /* ---- registry.c: resources and templates by name ---- */
@@ -227,6 +232,9 @@ void fleet_look_at_all(struct core *core, nanoseconds now, struct effects *effec
 /* The client of a held lease has gone: the lease ends, or lives on alone. */
 void detached_client_is_gone(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
+/* In a closed grace: proven shares of fleet scope wait for that lease. If it does not come back,
+ * their jobs can be gone by then. */
+void grace_await(struct core *core, uint64_t id, nanoseconds until);
 /* The grace is over. */
 void detached_is_due(struct core *core, nanoseconds now, struct effects *effects);
 

@@ -40,6 +40,7 @@ struct core *core_free(struct core *core)
         table_deinit(&core->leases);
         table_deinit(&core->identities);
         table_deinit(&core->once);
+        free(core->awaited.ids);
         accounts_deinit(&core->accounts);
         free(core);
     }

@@ -62,9 +62,9 @@ bool core_is_granting_suspended(const struct core *core)
     return core->draining || core_is_closed(core);
 }
 
-bool core_may_miss_leases(const struct core *core)
+nanoseconds core_misses_leases_until(const struct core *core)
 {
-    return core->is_closed;
+    return core->is_closed ? NEVER : core->awaited.until;
 }
 
 const char *core_closed_why(const struct core *core)

@@ -392,9 +392,6 @@ nanoseconds core_restore_cooldown(
 
 /* ---- from what the client says ---- */
 
-/* Between two attempts of a client that is refused. */
-#define LONGEST_PAUSE NANOSECONDS_PER_SECOND
-
 static enum outcome reclaim_held(struct core *core, struct lease *lease,
     const struct saved_claim claims[], nanoseconds now, struct effects *effects)
 {
@@ -427,17 +424,19 @@ static enum outcome reclaim_waiting(struct core *core, struct lease *lease,
 }
 
 /* If the lease above does not come back, its job is told so after the grace, and stopped: nobody
- * gets their units before it is gone. */
+ * gets their units before it is gone, here or from a database. */
 static void rest_shares(struct core *core, const struct acquire_request *ask,
     const struct saved_claim claims[], nanoseconds now, struct effects *effects)
 {
     for (size_t i = 0; i < ask->n_wants; i++) {
         const struct definition *definition = core_find_definition(core, ask->wants[i].name);
-        bool is_proven = claims[i].sharer != 0 && claims[i].token != 0;
-        if (is_proven && definition && definition->database == 0) {
-            nanoseconds takes = timing_stop_margin(definition->kill_after) + LONGEST_PAUSE;
-            nanoseconds gone = instant_after(definition->kill_after, takes);
-            rest_claim(core, &claims[i], instant_after(core->grace_until, gone));
+        if (claims[i].sharer != 0 && claims[i].token != 0 && definition) {
+            nanoseconds until = timing_gone_after(core->grace_until, definition->kill_after);
+            if (definition->database == 0) {
+                rest_claim(core, &claims[i], until);
+            } else {
+                grace_await(core, claims[i].sharer, until);
+            }
         }
     }
     core_settle(core, now, effects);

@@ -33,3 +33,11 @@ static inline nanoseconds timing_stop_margin(nanoseconds kill_after)
     nanoseconds third = kill_after / 3;
     return third > NANOSECONDS_PER_SECOND ? third : NANOSECONDS_PER_SECOND;
 }
+
+/* By when a job is gone whose client, refused until `at`, hears then that it must end. */
+static inline nanoseconds timing_gone_after(nanoseconds at, nanoseconds kill_after)
+{
+    nanoseconds longest_pause = NANOSECONDS_PER_SECOND; /* between two of its attempts */
+    nanoseconds takes = timing_stop_margin(kill_after) + longest_pause;
+    return instant_after(at, instant_after(kill_after, takes));
+}

@@ -42,7 +42,7 @@ struct member {
 
 struct fleet {
     struct server *server;
-    bool may_miss_leases; /* as the sessions know it of the core */
+    nanoseconds misses_leases_until; /* the core's, as the sessions know it; 0: that is over */
     size_t n; /* 0: stopped */
     struct member members[];
 };
@@ -247,7 +247,8 @@ static void send_deadlines(struct member *member)
 static void end_turn_of(struct member *member)
 {
     member->is_touched = false;
-    session_hold_listing(member->session, member->server->fleet->may_miss_leases);
+    nanoseconds held_until = member->server->fleet->misses_leases_until;
+    session_hold_listing(member->session, held_until != 0);
     hand_out_results(member);
     if (member->link && session_needs_name(member->session)) {
         take_new_name(member);
@@ -262,15 +263,18 @@ static void end_turn_of(struct member *member)
     send_calls(member);
     fleet_write_down(member->server->fleet_journal, member->database);
     member->is_touched |= !fleet_is_written_down(member->server->fleet_journal, member->database);
-    member->due_at = session_next_deadline(member->session);
+    member->due_at =
+        earlier(session_next_deadline(member->session), held_until != 0 ? held_until : NEVER);
 }
 
 void fleet_end_turn(struct fleet *fleet)
 {
-    /* While the journal was lost, holders may still come to reclaim their leases. */
-    bool may_miss_leases = core_may_miss_leases(fleet->server->core);
-    bool all = may_miss_leases != fleet->may_miss_leases;
-    fleet->may_miss_leases = may_miss_leases;
+    /* While the journal was lost, holders may still come to reclaim their leases; then those that
+     * run under the others are stopped. */
+    nanoseconds until = core_misses_leases_until(fleet->server->core);
+    until = until != 0 && clock_now() < until ? until : 0;
+    bool all = until != fleet->misses_leases_until;
+    fleet->misses_leases_until = until;
     for (size_t i = 0; i < fleet->n; i++) {
         if (all || fleet->members[i].is_touched) {
             end_turn_of(&fleet->members[i]);

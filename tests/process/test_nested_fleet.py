@@ -1,10 +1,14 @@
 """Shares of fleet scope: a database knows only the lease whose units they use."""
 
+import time
+
 import pytest
 
-from daemon_help import event, held, shown
-from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
-from fleet_ops_help import client_of, fleet, gets, queues
+from daemon_help import event, held, held_with_proof, is_quiet, refused, shown
+from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
+from fleet_ops_help import client_of, fleet, gets, queues, up
+from lines import until
+from lost_help import sleeper
 
 pytestmark = needs_redis
 
@@ -56,3 +60,25 @@ def test_over_a_restart(pair):
     waiting = queues(other, "acquire db")
     assert again.request(f"release {parent}") == "ok"
     assert event(other)[:2] == ("granted", waiting)
+
+
+def test_a_lost_journal(redis_server, hosts):
+    """The job above dies meanwhile: no host gets its unit before the job of the share can be gone."""
+    section = "grace = 2s\n" + redis_section(redis_server.url)
+    one, other = up(redis_server, *hosts(CONFIG, 2, section))
+    with sleeper() as inner:
+        client = client_of(one)
+        with sleeper() as outer:
+            parent = gets(client, f"acquire db pid={outer}")
+            lease, proof = held_with_proof(client, f"acquire db pid={inner} parent={parent}")
+            one.kill()
+        one.journal.unlink()
+        one.start()
+        again, elsewhere = client_of(one), client_of(other)
+        waiting = queues(elsewhere, "acquire db")
+        reclaim = f"reclaim {lease} db:1:0 pid={inner} {proof}"
+        assert refused(again, reclaim) == "grace"
+        until(lambda: refused(again, reclaim) == "lost")
+        time.sleep(1)
+        assert is_quiet(elsewhere)
+        assert event(elsewhere)[:2] == ("granted", waiting)

@@ -501,7 +501,7 @@ static void all_come_back(void)
 static void starts_again(void)
 {
     bool is_lost = random_percent(chance, 40);
-    bool was_closed = core_may_miss_leases(core); /* the journal is not complete yet */
+    bool was_closed = core_misses_leases_until(core) == NEVER; /* the journal is not complete yet */
     uint64_t next = core_next_number(core) + 1000;
     n_restarts++;
     end_core();

@@ -316,9 +316,9 @@ Test(reclaim, closed_for_a_reason)
 {
     core_close(the_core(), "why");
     begin_grace(true, 10);
-    cr_expect(core_may_miss_leases(the_core()));
+    cr_expect(core_misses_leases_until(the_core()) == NEVER);
     EXPECT(tick(20), "ok");
-    cr_expect(core_is_closed(the_core()) && !core_may_miss_leases(the_core()));
+    cr_expect(core_is_closed(the_core()) && core_misses_leases_until(the_core()) == 0);
     EXPECT(grace_until(), "never");
 }
 

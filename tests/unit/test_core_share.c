@@ -1,5 +1,6 @@
 /* test_core_share.c - leases that use the units of one above them (doc/protocol.md, "Shares"). */
 #include "core_fixture.h"
+#include "core_world.h"
 
 #include <stdio.h>
 
@@ -277,6 +278,35 @@ static const struct story fleets[] = {
 Test(share, of_a_database)
 {
     tell(fleets);
+}
+
+/* The database keeps the lease above until its shares' jobs can be gone, unless it is back. */
+static void lose_both_of_a_database(void)
+{
+    given("lock f database=1 nested=share kill-after=3", "ann asks P: f pid=7",
+        "granted P: 17 f:0:5", "at 1", "ann acquires A: f parent=P pid=8 -> ok f~=0",
+        "restart-without P,A: lock f database=1 nested=share kill-after=3",
+        "ann claims A: f:1:~P:0 pid=8 -> grace");
+    cr_expect_eq(core_misses_leases_until(the_core()), NEVER);
+}
+
+Test(share, of_a_database_is_over)
+{
+    lose_both_of_a_database();
+    EXPECT(tick(11), "ok");
+    EXPECT(reclaim_unknown("ann", "A", "f:1:~P:0 pid=8"), "lost");
+    cr_expect_eq(core_misses_leases_until(the_core()), beginning + 16 * NANOSECONDS_PER_SECOND);
+}
+
+Test(share, of_a_database_is_back)
+{
+    lose_both_of_a_database();
+    EXPECT(reclaim_unknown("ann", "P", "f:1:0 pid=7"), "ok f=0");
+    EXPECT(reclaim_unknown("ann", "A", "f:1:~P:0 pid=8"), "ok f~=0");
+    EXPECT(tick(11), "ok");
+    cr_expect_eq(core_misses_leases_until(the_core()), 0);
+    end_lease("ann", "A");
+    end_lease("ann", "P");
 }
 
 /* ---- many, each of two others ---- */
