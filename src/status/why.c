@@ -50,8 +50,10 @@ static void why_ancestor(struct text *out, const struct refusal *refusal)
     if (above) {
         char id[LEASE_ID_SIZE];
         lease_id_format(id, above->lease->id);
-        text_add_format(out, "lease %s has it%s, and this request runs under that", id,
-            above->lease->stopping != OUTCOME_OK ? ", and ends" : "");
+        bool ends = above->lease->stopping != OUTCOME_OK;
+        bool can_share = !ends && refusal->want->count <= above->count;
+        text_add_format(out, "lease %s has it%s, and this request runs under that%s", id,
+            ends ? ", and ends" : "", can_share ? "; --nested share uses its units" : "");
     } else {
         text_add(out, code_table[CODE_ANCESTOR].meaning);
     }

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import signal
+import urllib.parse
 
 import pytest
 
@@ -54,8 +55,9 @@ def test_it_uses_the_units_of_the_lease_above(daemon, client):
 def test_the_rules(daemon, client):
     lock, two = held(client, "acquire plain"), held(client, "acquire s")
     inner = daemon.client()
-    answer = inner.request(f"acquire plain parent={lock}")
-    assert answer == f"error ancestor plain:%20lease%20{lock}%20has%20it,%20and%20this%20request%20runs%20under%20that"
+    answer = urllib.parse.unquote(inner.request(f"acquire plain parent={lock}"))
+    assert answer == (f"error ancestor plain: lease {lock} has it, and this request runs under that; "
+                      "--nested share uses its units")
     share(inner, lock, "acquire plain nested=share")
     assert refused(inner, f"acquire s parent={two} nested=refuse") == "ancestor"
     assert refused(inner, f"acquire s:2 parent={two} nested=share") == "impossible"
