@@ -28,9 +28,8 @@ static void line_next(struct line *line)
 {
     const struct lease *below = line->at ? line->at : line->of;
     bool is_near = ++line->n <= MAX_ANCESTORS;
-    struct lease *above = is_near ? core_lease_above(line->core, below) : NULL;
-    bool counts = above && !above->is_ending &&
-        (!line->is_of_one_user || above->uid == line->of->uid);
+    struct lease *above = is_near ? core_lease_held_up(line->core, below) : NULL;
+    bool counts = above && (!line->is_of_one_user || above->uid == line->of->uid);
     line->at = counts ? above : NULL;
 }
 

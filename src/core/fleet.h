@@ -58,3 +58,6 @@ enum { MAX_ANCESTORS = 64 };
 /* The lease under which this one runs, or asks if it has no id yet; perhaps another user's, as
  * anybody can name any. NULL: none is held. */
 struct lease *core_lease_above(struct core *core, const struct lease *below);
+/* The same if it is still to end, and does not before this one: one that is ending waits for its
+ * shares alone. */
+struct lease *core_lease_held_up(struct core *core, const struct lease *by);

@@ -189,6 +189,12 @@ struct lease *core_lease_above(struct core *core, const struct lease *below)
     return above && above->state == LEASE_HELD ? above : NULL;
 }
 
+struct lease *core_lease_held_up(struct core *core, const struct lease *by)
+{
+    struct lease *above = core_lease_above(core, by);
+    return above && !above->is_ending ? above : NULL;
+}
+
 /* ---- the claims of those who hold units of a resource, one after the other ---- */
 
 static struct claim *claim_of_node(struct sorted_set_node *node)

@@ -162,7 +162,7 @@ static void above_write(struct text *out, struct core *core, const struct lease 
     char id[LEASE_ID_SIZE];
     const char *separator = "";
     const struct lease *above = lease;
-    for (int n = 0; n < MAX_ANCESTORS && (above = core_lease_above(core, above)); n++) {
+    for (int n = 0; n < MAX_ANCESTORS && (above = core_lease_held_up(core, above)); n++) {
         if (above->database == lease->database) {
             lease_id_format(id, above->id);
             text_add_format(out, "%s%s", separator, id);

@@ -47,6 +47,18 @@ def test_the_database_hears_nothing_of_it(pair, redis_server):
     assert event(other)[:2] == ("granted", waiting)
 
 
+def test_under_one_that_ends(pair):
+    """Its units come back without the request's end: this waits, and is not refused."""
+    one, inner = client_of(pair[0]), client_of(pair[0])
+    parent = gets(one, "acquire db")
+    lease = held(inner, f"acquire db parent={parent}")
+    assert one.request(f"release {parent}") == "ok"
+    assert event(inner)[:2] == ("revoked", lease)
+    waiting = queues(one, f"acquire db parent={parent} nested=count")
+    assert inner.request(f"release {lease}") == "ok"
+    assert event(one)[:2] == ("granted", waiting)
+
+
 def test_over_a_restart(pair):
     one, other = map(client_of, pair)
     parent = gets(one, "acquire db ttl=1h")
