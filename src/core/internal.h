@@ -107,6 +107,11 @@ enum outcome shares_find(struct core *core, uint64_t id, uint32_t uid,
 /* The same as these claims say. OUTCOME_LOST, OUTCOME_GRACE. */
 enum outcome shares_prove(struct core *core, uint32_t uid, const struct acquire_request **askp,
     const struct saved_claim claims[], struct acquire_request *sorted);
+/* False if any lease with their units is being stopped, or over. */
+bool shares_may_go_on(const struct lease *lease);
+/* They may not, and the lease is over with them. (One that was granted may still run, and then has
+ * to be stopped.) */
+bool shares_are_over(const struct lease *lease, bool was_held);
 /* Copies of the claims, with shares behind the others, and .asked set. Returns how many are shares.
  */
 size_t shares_sort_saved(
@@ -237,6 +242,17 @@ void detached_client_is_gone(
 void grace_await(struct core *core, uint64_t id, nanoseconds until);
 /* The grace is over. */
 void detached_is_due(struct core *core, nanoseconds now, struct effects *effects);
+
+/* ---- restore.c ---- */
+
+/* First finds the leases that hold these units wrongly, then checks whether this one may have them,
+ * as one with a record may, and only then takes anything away. OUTCOME_LOST, OUTCOME_QUOTA. */
+enum outcome reclaim_units(struct core *core, struct lease *lease,
+    const struct saved_claim claims[], bool is_recorded, nanoseconds now, struct effects *effects);
+/* Later tokens are larger than this one. */
+void raise_token(struct core *core, uint8_t database, uint64_t token);
+/* Those of its units that are free are not until then. False: none is. */
+bool rest_claim(struct core *core, const struct saved_claim *claim, nanoseconds until);
 
 /* ---- lease_watch.c ---- */
 

@@ -1,10 +1,8 @@
-/* restore.c - makes leases again: from their records or, when these are lost, from what their
- * clients say, which is checked like an acquire. */
+/* restore.c - makes leases again from their records, and lets units rest as before. */
 #include "base/memory.h"
 #include "base/ticket.h"
 #include "core/internal.h"
 #include "core/queue.h"
-#include "core/timing.h"
 
 #include <stdlib.h>
 
@@ -50,9 +48,7 @@ static enum outcome may_hold(struct core *core, const struct lease *lease,
     return OUTCOME_OK;
 }
 
-/* First finds the leases that hold these units wrongly, then checks whether this one may have them,
- * as one with a record may, and only then takes anything away. */
-static enum outcome reclaim_units(struct core *core, struct lease *lease,
+enum outcome reclaim_units(struct core *core, struct lease *lease,
     const struct saved_claim claims[], bool is_recorded, nanoseconds now, struct effects *effects)
 {
     struct preempted_leases preempted;
@@ -147,32 +143,12 @@ static struct lease *restored_lease(
     return lease;
 }
 
-static bool may_share(const struct claim *claim)
-{
-    return claim->of && claim->of->lease->stopping == OUTCOME_OK;
-}
-
-static bool may_share_all(const struct lease *lease)
-{
-    bool may = true;
-    for (size_t i = lease->n_claims; i < lease_n_all(lease); i++) {
-        may &= may_share(&lease->claims[i]);
-    }
-    return may;
-}
-
-/* One that was granted may still run, and then has to be stopped. */
-static bool is_over_with_its_shares(const struct lease *lease, bool was_held)
-{
-    return !may_share_all(lease) && (!was_held || lease_is_notify_only(lease));
-}
-
 /* Finds the resources, and refuses a record that cannot be true. Does not check identities: a
  * reload may have made one of two, and both leases go on. */
 static enum outcome restore_resolve(
     struct core *core, const struct saved_lease *saved, struct lease *lease)
 {
-    if (is_over_with_its_shares(lease, saved->is_held)) {
+    if (shares_are_over(lease, saved->is_held)) {
         return OUTCOME_ANCESTOR;
     }
     for (size_t i = 0; i < saved->n_claims; i++) {
@@ -211,7 +187,7 @@ static bool restore_held(struct core *core, const struct saved_lease *saved, str
     return true;
 }
 
-static void raise_token(struct core *core, uint8_t database, uint64_t token)
+void raise_token(struct core *core, uint8_t database, uint64_t token)
 {
     if (database == 0 && token > core->last_token) {
         core->last_token = token;
@@ -296,7 +272,7 @@ static void end_restoring(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
     bool is_held = lease->state == LEASE_HELD;
-    if (is_held && lease->stopping == OUTCOME_OK && !may_share_all(lease)) {
+    if (is_held && lease->stopping == OUTCOME_OK && !shares_may_go_on(lease)) {
         stop_restored_share(core, lease, now, effects);
     } else if (is_held && lease->is_ending && LIST_EMPTY(&lease->shares)) {
         lease_over(core, lease, OUTCOME_RELEASED, now, effects);
@@ -321,7 +297,7 @@ void core_end_restoring(struct core *core, nanoseconds now, struct effects *effe
 
 /* ---- units at rest ---- */
 
-static bool rest_claim(struct core *core, const struct saved_claim *claim, nanoseconds until)
+bool rest_claim(struct core *core, const struct saved_claim *claim, nanoseconds until)
 {
     struct resource *resource;
     bool any = false;
@@ -388,114 +364,4 @@ nanoseconds core_restore_cooldown(
     }
     core_settle(core, now, effects);
     return last;
-}
-
-/* ---- from what the client says ---- */
-
-static enum outcome reclaim_held(struct core *core, struct lease *lease,
-    const struct saved_claim claims[], nanoseconds now, struct effects *effects)
-{
-    enum outcome outcome = reclaim_units(core, lease, claims, false, now, effects);
-    if (outcome != OUTCOME_OK) {
-        return outcome;
-    }
-    charge_force(&lease->charge, &core->accounts, lease->uid, ACCOUNT_LEASES);
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        raise_token(core, lease->database, claims[i].token);
-    }
-    lease->is_asked = lease->database != 0 && lease->n_claims > 0;
-    queue_make_holder(core, lease, now);
-    tally_hold(lease, now);
-    lease_timer_start(core, lease);
-    return OUTCOME_OK;
-}
-
-/* Of shares alone, it waits no longer. */
-static enum outcome reclaim_waiting(struct core *core, struct lease *lease,
-    const struct acquire_request *ask, nanoseconds now, struct effects *effects,
-    const char **at_faultp)
-{
-    if (!charge_take(&lease->charge, &core->accounts, lease->uid, ACCOUNT_LEASES)) {
-        return OUTCOME_QUOTA;
-    }
-    return lease->n_claims == 0 && queue_grant_alone(core, lease, now, effects)
-        ? OUTCOME_OK
-        : acquire_wait(core, lease, ask, effects, at_faultp);
-}
-
-/* If the lease above does not come back, its job is told so after the grace, and stopped: nobody
- * gets their units before it is gone, here or from a database. */
-static void rest_shares(struct core *core, const struct acquire_request *ask,
-    const struct saved_claim claims[], nanoseconds now, struct effects *effects)
-{
-    for (size_t i = 0; i < ask->n_wants; i++) {
-        const struct definition *definition = core_find_definition(core, ask->wants[i].name);
-        if (claims[i].sharer != 0 && claims[i].token != 0 && definition) {
-            nanoseconds until = timing_gone_after(core->grace_until, definition->kill_after);
-            if (definition->database == 0) {
-                rest_claim(core, &claims[i], until);
-            } else {
-                grace_await(core, claims[i].sharer, until);
-            }
-        }
-    }
-    core_settle(core, now, effects);
-}
-
-static bool are_proven(const struct saved_claim claims[])
-{
-    return claims && claims[0].token != 0;
-}
-
-enum outcome core_reclaim_unknown(struct core *core, struct client *client,
-    const struct acquire_request *ask, uint64_t id, const struct saved_claim claims[],
-    nanoseconds now, struct effects *effects, struct lease **leasep, const char **at_faultp)
-{
-    *leasep = NULL;
-    *at_faultp = NULL;
-    if (!core->is_closed || id == 0 || id >= core->first_id || core_find_lease(core, id)) {
-        return OUTCOME_LOST;
-    }
-    struct acquire_request sorted;
-    struct saved_claim sorted_claims[MAX_RESOURCES_PER_LEASE];
-    enum outcome outcome = claims
-        ? shares_prove(core, client->uid, &ask, claims, &sorted)
-        : shares_find(core, id, client->uid, &ask, &sorted, at_faultp);
-    if (outcome == OUTCOME_GRACE && claims) {
-        rest_shares(core, ask, claims, now, effects);
-    }
-    if (outcome != OUTCOME_OK) {
-        core_count_refused(core, ask, outcome);
-        return outcome;
-    }
-    if (claims) {
-        shares_sort_saved(claims, ask->n_wants, sorted_claims);
-        claims = sorted_claims;
-    }
-    struct lease *lease = lease_new(ask, client->uid, now);
-    outcome = acquire_resolve(core, ask, are_proven(claims), lease, at_faultp);
-    if (outcome == OUTCOME_OK && is_over_with_its_shares(lease, claims)) {
-        outcome = OUTCOME_LOST;
-    }
-    if (outcome != OUTCOME_OK) {
-        core_count_refused(core, ask, outcome);
-        lease_free(lease);
-        core_settle(core, now, effects);
-        return outcome;
-    }
-    acquire_link(core, client, lease, id);
-    queue_enter(core, lease, claims ? NEVER : instant_after(now, ask->wait));
-    outcome = claims ? reclaim_held(core, lease, claims, now, effects)
-                     : reclaim_waiting(core, lease, ask, now, effects, at_faultp);
-    if (outcome_has_lease(outcome)) {
-        effects_change(effects, lease);
-        tally_reclaim(lease);
-        *leasep = lease;
-        if (!may_share_all(lease)) {
-            stop_restored_share(core, lease, now, effects);
-        }
-    } else {
-        core_unlink_lease(core, lease, outcome, now, effects);
-    }
-    return acquire_finish(core, ask, outcome, now, effects, leasep, at_faultp);
 }

@@ -231,6 +231,25 @@ nanoseconds shares_hold_until(const struct lease *lease)
     return until;
 }
 
+static bool may_share(const struct claim *claim)
+{
+    return claim->of && claim->of->lease->stopping == OUTCOME_OK;
+}
+
+bool shares_may_go_on(const struct lease *lease)
+{
+    bool may = true;
+    for (size_t i = lease->n_claims; i < lease_n_all(lease); i++) {
+        may &= may_share(&lease->claims[i]);
+    }
+    return may;
+}
+
+bool shares_are_over(const struct lease *lease, bool was_held)
+{
+    return !shares_may_go_on(lease) && (!was_held || lease_is_notify_only(lease));
+}
+
 /* ---- the end ---- */
 
 void shares_leave(struct core *core, struct lease *lease, bool was_held)
