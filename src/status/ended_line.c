@@ -236,6 +236,6 @@ void did_line_write(
     if (copied) {
         add_for_copies(out, start, copied);
     }
-    text_add_key(out, "reason", did->reason);
+    add_if_it_fits(out, start, "reason", did->reason);
     text_add(out, "\n");
 }

@@ -275,6 +275,25 @@ Test(fleet_ended, a_line_is_never_too_long)
     cr_expect_eq(line[strlen(shown()) - 1], '\n');
 }
 
+Test(fleet_ended, nor_is_one_of_an_operator)
+{
+    char word[257];
+    struct text out = TEXT_INIT;
+    memset(word, '%', sizeof word - 1);
+    word[sizeof word - 1] = '\0';
+    const struct did did = {.verb = "limit",
+        .resource = word,
+        .target = word,
+        .old = word,
+        .new = word,
+        .host = word,
+        .reason = word};
+    did_line_write(&out, &did, 1, NULL);
+    cr_expect_lt(out.length, LINE_BYTES);
+    cr_expect(!strstr(out.bytes, " reason="));
+    text_deinit(&out);
+}
+
 Test(fleet_ended, what_was_left_out)
 {
     struct fleet_missed missed;
