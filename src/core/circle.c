@@ -40,15 +40,6 @@ static struct line line_of(struct core *core, const struct lease *lease, bool is
     return line;
 }
 
-static const struct claim *claim_on(const struct lease *lease, const struct resource *resource)
-{
-    size_t i = 0;
-    while (i < lease->n_claims && lease->claims[i].resource != resource) {
-        i++;
-    }
-    return i < lease->n_claims ? &lease->claims[i] : NULL;
-}
-
 /* ---- what is inside: held by ancestors of those that wait for each other ---- */
 
 static void count_inside(const struct lease *ancestor, bool is_inside)
@@ -222,7 +213,7 @@ static const struct lease *holder_above(
     struct search *search, const struct lease *request, const struct claim *wanted)
 {
     struct line line = line_of(search->core, request, true);
-    while (line.at && !claim_on(line.at, wanted->resource)) {
+    while (line.at && !lease_own_claim(line.at, wanted->resource)) {
         line_next(&line);
     }
     search->n_looked_at += (size_t)line.n;

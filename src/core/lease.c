@@ -88,6 +88,15 @@ struct lease *lease_new(const struct acquire_request *ask, uint32_t uid, nanosec
     return lease;
 }
 
+struct claim *lease_own_claim(struct lease *lease, const struct resource *resource)
+{
+    size_t i = 0;
+    while (i < lease->n_claims && lease->claims[i].resource != resource) {
+        i++;
+    }
+    return i < lease->n_claims ? &lease->claims[i] : NULL;
+}
+
 void taken_free(struct taken *taken)
 {
     if (taken) {

@@ -251,6 +251,8 @@ static inline const struct unit *claim_first_unit(const struct claim *claim)
     return claim->of ? claim->of->units : claim->units;
 }
 
+/* Its own claim of the resource; NULL: it has none. */
+struct claim *lease_own_claim(struct lease *lease, const struct resource *resource);
 /* The i-th that it has asked for. */
 const struct claim *lease_asked(const struct lease *lease, size_t i);
 

@@ -3,31 +3,17 @@
 #include "core/internal.h"
 #include "core/queue.h"
 
-#include <string.h>
-
 /* ---- which claims are shared ---- */
-
-static struct claim *claim_by_name(const struct lease *lease, const char *name)
-{
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        if (strcmp(lease->claims[i].resource->name, name) == 0) {
-            return (struct claim *)&lease->claims[i];
-        }
-    }
-    return NULL;
-}
 
 /* Of the nearest lease above that has one of its own. */
 static struct claim *claim_above(struct core *core, const struct lease *asker, const char *name)
 {
-    const struct lease *above = asker;
+    const struct resource *resource = core_find_resource(core, name);
+    struct lease *above = core_lease_above(core, asker);
     struct claim *claim = NULL;
-    for (int i = 0; !claim && i < MAX_ANCESTORS; i++) {
+    for (int i = 0; !claim && above && above->uid == asker->uid && i < MAX_ANCESTORS; i++) {
+        claim = lease_own_claim(above, resource);
         above = core_lease_above(core, above);
-        if (!above || above->uid != asker->uid) {
-            break;
-        }
-        claim = claim_by_name(above, name);
     }
     return claim;
 }
@@ -146,9 +132,10 @@ bool core_shares_all(struct core *core, uint32_t uid, const struct acquire_reque
 
 struct claim *share_find_claim(struct core *core, uint32_t uid, const struct saved_claim *saved)
 {
-    const struct lease *lease = core_find_lease(core, saved->sharer);
+    struct lease *lease = core_find_lease(core, saved->sharer);
     bool fits = lease && lease->state == LEASE_HELD && lease->uid == uid;
-    struct claim *claim = fits ? claim_by_name(lease, saved->name) : NULL;
+    const struct resource *resource = core_find_resource(core, saved->name);
+    struct claim *claim = fits ? lease_own_claim(lease, resource) : NULL;
     bool is_part = claim && saved->count <= claim->count && (!saved->is_all || claim->is_all);
     return is_part ? claim : NULL;
 }
