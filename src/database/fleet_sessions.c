@@ -271,7 +271,7 @@ void fleet_end_turn(struct fleet *fleet)
 {
     /* While the journal was lost, holders may still come to reclaim their leases; then those that
      * run under the others are stopped. */
-    nanoseconds until = core_misses_leases_until(fleet->server->core);
+    nanoseconds until = fleet->n > 0 ? core_misses_leases_until(fleet->server->core) : 0;
     until = until != 0 && clock_now() < until ? until : 0;
     bool all = until != fleet->misses_leases_until;
     fleet->misses_leases_until = until;
