@@ -51,7 +51,8 @@ static void why_ancestor(struct text *out, const struct refusal *refusal)
         char id[LEASE_ID_SIZE];
         lease_id_format(id, above->lease->id);
         bool ends = above->lease->stopping != OUTCOME_OK;
-        bool can_share = !ends && refusal->want->count <= above->count;
+        bool can_share = !ends && refusal->want->count <= above->count &&
+            (!refusal->want->is_all || above->is_all);
         text_add_format(out, "lease %s has it%s, and this request runs under that%s", id,
             ends ? ", and ends" : "", can_share ? "; --nested share uses its units" : "");
     } else {
