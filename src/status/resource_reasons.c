@@ -13,7 +13,7 @@ struct subject {
     const struct scene *scene;
     struct resource_row row;
     struct reasons_resource described; /* .row */
-    uint32_t units_of_all; /* as many as there are, but for those reserved */
+    uint32_t units_of_all; /* as many as are free when nothing is taken */
     uint32_t units_wanted;
     const struct claim *claim; /* of a lease of this host that waits; or NULL */
     const char *key; /* of another host's; NULL with .claim, and for a new request */
@@ -105,6 +105,25 @@ static nanoseconds next_cooled(const struct subject *subject)
                                : core_next_cooled(subject->scene->core, subject->row.here);
 }
 
+/* Negative: above a lowered limit. */
+static int64_t free_units(const struct status_resource *line)
+{
+    return line->free > 0 || line->in_use <= line->limit
+        ? (int64_t)line->free
+        : (int64_t)line->limit - (int64_t)line->in_use;
+}
+
+/* A unit that is held may be reserved too, or out of service: it is more than will be free, but all
+ * of it is not there before. While all is held, free units do not count. */
+static uint32_t count_all(const struct reasons_resource *described)
+{
+    const struct status_resource *line = described->line;
+    int64_t all = described->first && described->first->all
+        ? (int64_t)line->limit - (int64_t)described->reserved
+        : free_units(line) + (int64_t)line->in_use + (int64_t)line->cooling;
+    return all > 1 ? (uint32_t)all : 1;
+}
+
 static void resource_reasons_begin(struct subject *subject, const struct scene *scene,
     const char *name, const struct definition *definition, uint32_t wants,
     const struct waiting_lease *waiter)
@@ -132,8 +151,7 @@ static void resource_reasons_begin(struct subject *subject, const struct scene *
         .n_holders = count_holders(subject),
         .first = subject->is_at_holder ? &subject->lease.line : NULL,
     };
-    uint64_t reserved = subject->described.reserved, limit = row->line.limit;
-    subject->units_of_all = limit > reserved ? (uint32_t)(limit - reserved) : 1;
+    subject->units_of_all = count_all(&subject->described);
     subject->units_wanted = wants == WANTS_ALL ? subject->units_of_all : wants;
 }
 
@@ -314,7 +332,9 @@ static struct request_row find_out(
     struct request_row request = {
         .wants = subject->units_wanted,
         .position = subject->described.position,
-        .max = subject->row.listed ? max_of(definition, line) : UINT64_MAX,
+        .max = subject->row.listed && subject->described.wants != WANTS_ALL
+            ? max_of(definition, line)
+            : UINT64_MAX,
         .quota = definition->max_units_per_user,
     };
     if (request.quota != UNBOUNDED) {
@@ -356,8 +376,8 @@ struct request_row resource_reasons(struct reasons *reasons, const struct scene 
     struct reserved reserved = {reasons, &subject.described, MAX_REASONS_RESERVED};
     reasons_resource(reasons, &subject.described);
     forecast->free = line->free > line->kept ? (int64_t)(line->free - line->kept)
-        : line->in_use > line->limit         ? (int64_t)line->limit - (int64_t)line->in_use
-                                             : 0;
+        : line->free > 0                     ? 0
+                                             : free_units(line);
     add_holders(reasons, &subject, forecast);
     if (cooled != NEVER) {
         uint64_t at = microseconds(cooled - scene->now);
@@ -369,7 +389,7 @@ struct request_row resource_reasons(struct reasons *reasons, const struct scene 
     } else {
         forecast->is_cut = true; /* only the database knows */
     }
-    forecast->obstacle = line->limit > 0 && subject.units_wanted > line->limit ? FORECAST_LIMITED
+    forecast->obstacle = line->limit > 0 && wants > line->limit ? FORECAST_LIMITED
         : line->paused                                          ? FORECAST_PAUSED
         : line->limit == 0                                      ? FORECAST_CLOSED
                                                                 : forecast->obstacle;

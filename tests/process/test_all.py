@@ -268,6 +268,20 @@ def test_over_hosts(redis_server, hosts):
 
 
 @needs_redis
+def test_why_all_is_not_free(redis_server, hosts, berthctl):
+    """Beside units that will not be free again: one is reserved, one out of service."""
+    host, = fleet(redis_server, hosts, n=1, text=FLEET)
+    client = client_of(host)
+    gets(client, "acquire s")
+    gets(client, "acquire p")
+    item = shown(client, "p")["holders"][0]["units"]
+    assert client.request("reserve s 0") == "ok" and client.request(f"remove p {item}") == "ok"
+    for name in ("s", "p"):
+        said = berthctl("-S", str(host.socket), "why", f"{name}:all").stdout
+        assert f"a request for {name}:all would wait" in said, said
+
+
+@needs_redis
 def test_over_a_database_that_has_lost_its_data(redis_server, hosts):
     pair = fleet(redis_server, hosts, text=FLEET)
     one, two = map(client_of, pair)
