@@ -247,10 +247,26 @@ static const struct requested_resource *find_want(
     return NULL;
 }
 
+/* The core names nothing where the first want's bound is met, or where others are ahead. */
+static const char *name_at_fault(
+    const struct core *core, const struct acquire_request *ask, enum outcome outcome)
+{
+    if (outcome == OUTCOME_QUOTA) {
+        return ask->wants[0].name;
+    }
+    for (size_t i = 0; outcome == OUTCOME_WOULD_WAIT && i < ask->n_wants; i++) {
+        const struct resource *resource = core_find_resource(core, ask->wants[i].name);
+        if (resource && resource_waiting(resource) > 0) {
+            return ask->wants[i].name;
+        }
+    }
+    return NULL;
+}
+
 void why_refused(char *out, size_t size, struct core *core, const struct acquire_request *ask,
     const struct viewer *viewer, enum outcome outcome, const char *at_fault, nanoseconds now)
 {
-    at_fault = at_fault || outcome != OUTCOME_QUOTA ? at_fault : ask->wants[0].name;
+    at_fault = at_fault ? at_fault : name_at_fault(core, ask, outcome);
     struct resource *resource = at_fault ? core_find_resource(core, at_fault) : NULL;
     struct refusal refusal = {
         .core = core,

@@ -214,6 +214,16 @@ def test_the_wrapper_and_what_is_shown(daemon, berth, berthctl):
     assert quota.returncode == 78 and "all of it wanted, and one user may have 4" in quota.stderr
 
 
+def test_what_refusals_say(daemon, berth):
+    """A share that is refused because of who waits."""
+    socket = ("-S", str(daemon.socket))
+    held(daemon.client(), "acquire x:shared")
+    waits(daemon.client(), "acquire x", 1)
+    refusal = berth("run", *socket, "-n", "--shared", "x", "--", "true")
+    assert refusal.returncode == 75 and "x: 1 of 100 held by pid" in refusal.stderr
+    assert "; 1 waiting (would-wait)" in refusal.stderr
+
+
 def test_the_library(daemon, client):
     """It takes its lease back as what it was."""
     with client.acquire("x:shared"), client.acquire("s:all") as lease:
