@@ -17,7 +17,8 @@
 
 /* The meaning of "kind" for each change. */
 static const char *const kind_texts[N_CHANGES] = {
-    [CHANGE_LIMIT] = "a lock's limit is 1 or 0, a pool's is its items: add, remove, reserve",
+    [CHANGE_LIMIT] = "a lock's limit is at most 1, or what shared says; a pool's is its items: "
+                     "add, remove, reserve",
     [CHANGE_ADD] = "add ends the reservation of a slot; limit adds more slots",
     [CHANGE_REMOVE] = "only a pool has items to remove; a semaphore has a limit",
 };

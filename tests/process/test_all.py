@@ -214,14 +214,17 @@ def test_the_wrapper_and_what_is_shown(daemon, berth, berthctl):
     assert quota.returncode == 78 and "all of it wanted, and one user may have 4" in quota.stderr
 
 
-def test_what_refusals_say(daemon, berth):
-    """A share that is refused because of who waits."""
+def test_what_refusals_say(daemon, berth, berthctl):
+    """A share that is refused because of who waits; a limit that the lock cannot have."""
     socket = ("-S", str(daemon.socket))
     held(daemon.client(), "acquire x:shared")
     waits(daemon.client(), "acquire x", 1)
     refusal = berth("run", *socket, "-n", "--shared", "x", "--", "true")
     assert refusal.returncode == 75 and "x: 1 of 100 held by pid" in refusal.stderr
     assert "; 1 waiting (would-wait)" in refusal.stderr
+    assert berthctl(*socket, "limit", "x", "101").stderr.startswith(
+        "berthctl: limit: x: a lock's limit is at most 1, or what shared says;")
+    assert berthctl(*socket, "limit", "x", "99").returncode == 0
 
 
 def test_the_library(daemon, client):
