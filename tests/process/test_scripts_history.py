@@ -126,6 +126,21 @@ def test_who_loses_its_unit_to_a_larger_token(world):
     assert ends(b)[a.key("5")] == {"how": "lost", "ended": str(world.now), "held": "3000"} and len(ends(b)) == 2
 
 
+def test_new_data_say_what_their_history_lacks(world):
+    """What ended since its newest entry, or was counted, is in no record any more; a new history lacks nothing."""
+    a, b = begin(world)
+    release(a, "1")
+    (newest, *_), = page(b)[1]
+    world.tick(3000)
+    lose(world, a, b)
+    release(a, "2")
+    (*_, missed), rows = page(b)
+    assert missed == "" and [row[2:] for row in rows[1:]] == [("0", newest.split("-")[0])], "once"
+    world.database.client.delete(KEY)
+    lose(world, a, b)
+    assert page(b)[1] == []
+
+
 def test_an_identity_that_is_lost_is_no_end_of_a_waiter(world):
     a, b = world.several(2, DEFINITIONS)
     lose(world, a, b)

@@ -94,7 +94,8 @@ function make.history()
     end
 
     -- A daemon says how many its file wants (nil: it may not keep any): the most that any wants, until one comes that
-    -- is alone. The key is made if it is missing: in a cluster, none should be.
+    -- is alone. The key is made if it is missing: in a cluster, none should be. Entries of data that are lost stay;
+    -- what came after the newest of them may be lost, too.
     local function agree(length)
         if length and n_sessions() > 1 then
             length = max(length, tonumber(db.history or 0))
@@ -107,7 +108,10 @@ function make.history()
             ask('XADD', 'MAXLEN', '0', '*', 's', '') -- removes all entries, and this one
             call('HDEL', DB, 'history')
         else
-            if not db.history or not is_there then
+            local newest = not db.history and ask('XREVRANGE', '+', '-', 'COUNT', '1')[1]
+            if newest then
+                ask('XADD', 'MAXLEN', '~', wanted, '*', 'm', '0 ' .. match(newest[1], '^%d+'))
+            elseif not db.history or not is_there then
                 ask('XADD', 'MAXLEN', '~', wanted, '*', 's', '')
             end
             call('HSET', DB, 'history', wanted)
