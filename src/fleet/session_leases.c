@@ -126,8 +126,8 @@ static struct inflight_call *release_some(struct session *session, size_t room, 
     struct inflight_call *call = inflight_call_new(session, &release_call, room);
     for (; entry && inflight_call_takes(call, entry, room); entry = next) {
         next = next_to_release(TAILQ_NEXT(entry, link), only_told);
-        call_add_release(call->arguments, entry->id,
-            session->has_no_history ? NULL : entry->ending, session->now - entry->ended_at);
+        call_add_release(
+            call->arguments, entry->id, entry->ending, session->now - entry->ended_at);
         entry_move(session, entry, ENTRY_RELEASING);
     }
     return call;

@@ -208,6 +208,20 @@ def test_without_the_rights(redis_server, hosts):  # noqa: F811
     assert [one for one in redis_server.do("ACL", "LOG") if "xadd" in str(one)] == []
 
 
+def test_one_host_is_without_the_rights(redis_server, hosts):  # noqa: F811
+    """The others hear that something is missing."""
+    redis_server.do("ACL", "SETUSER", "berth", "reset", "on", ">s3cret",
+                    *[word for word in documented_rights() if word != "+xadd"])
+    urls = [redis_server.url.replace("unix://", "unix://berth:s3cret@"), redis_server.url]
+    a, b = up(redis_server, *hosts(RESOURCES, 2, lambda number: redis_section(urls[number])))
+    client = client_of(a)
+    lease = gets(client, "acquire etl")
+    assert client.request(f"release {lease}") == "ok"
+    until(lambda: redis_server.members("leases") == [])
+    gap, = [line for line in client_of(b).lines("history database=default") if line.startswith("gap ")]
+    assert " why=unwritten n=1" in gap
+
+
 def test_at_maxmemory(redis_server, hosts):  # noqa: F811
     """A release goes on, and its entry is left out, and counted."""
     a, b = fleet(redis_server, hosts)
