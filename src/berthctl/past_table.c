@@ -362,7 +362,8 @@ struct past_others {
     size_t n_actions, n_gaps;
 };
 
-/* Adds actions and gaps that were, or began, before that. */
+/* Adds gaps that began before that, and actions that were by then: what a drop ended is behind it.
+ * So it is for past_cut(), too. */
 static void add_others(const struct past *past, uint64_t before, struct past_others *others,
     const struct past_style *style, struct text *out)
 {
@@ -370,7 +371,7 @@ static void add_others(const struct past *past, uint64_t before, struct past_oth
     while (goes_on) {
         const struct past_action *action = &past->actions[others->n_actions];
         const struct past_gap *gap = &past->gaps[others->n_gaps];
-        bool has_action = others->n_actions < past->n_actions && action->at < before;
+        bool has_action = others->n_actions < past->n_actions && action->at <= before;
         bool has_gap = others->n_gaps < past->n_gaps && gap->from < before;
         goes_on = has_action || has_gap;
         if (has_action && (!has_gap || action->at <= gap->from)) {

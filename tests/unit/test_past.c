@@ -351,6 +351,22 @@ Test(past_table, hosts)
     expect_parts(&out, parts, N(parts));
 }
 
+/* What a drop ended is behind it, and is what a limit leaves. */
+Test(past_table, at_one_time)
+{
+    static const char *const lines[] = {"ok now=1795397400000 since=1",
+        "ended 1 units=a:0 uid=7 how=dropped ended=1795397399000 waited=0",
+        "did drop at=1795397399000 uid=0 target=1 resource=a", "end"};
+    struct text out = TEXT_INIT;
+    take(lines, N(lines));
+    past_table_print(&past, &(struct past_choice){0}, 0, &out);
+    const char *action = strstr(out.bytes, "drop a 1"), *lease = strstr(out.bytes, "dropped");
+    cr_expect(action && lease && action < lease, "%s", out.bytes);
+    text_deinit(&out);
+    past_cut(&past, 1);
+    cr_expect(past.n == 1 && past.n_actions == 0);
+}
+
 /* A time stands once, and no line is longer than a terminal. */
 Test(past_table, sources)
 {
