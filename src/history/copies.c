@@ -200,14 +200,15 @@ static void copies_ask(struct copies *copies, struct copy *copy, nanoseconds now
     text_deinit(&line);
 }
 
-/* An answer has ended, or `is_lost`. */
+/* An answer has ended, or `is_lost`. Without the newest entry that is known it is not whole: the
+ * database has forgotten that, and perhaps more, but has nothing newer yet. */
 static void end_answer(struct copies *copies, bool is_lost)
 {
     struct copy *copy = copies->asked;
     copies->is_asking = false;
     if (copy) {
         copy->tried_at = copies->asked_at;
-        if (!is_lost && !copies->has_failed) {
+        if (!is_lost && !copies->has_failed && !copies->awaits_known) {
             copy->whole_tried_at = copies->asked_at;
             copy->whole_at = (int64_t)milliseconds(clock_wall_now());
         }

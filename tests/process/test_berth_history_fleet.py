@@ -164,6 +164,23 @@ def test_what_the_database_has_forgotten(kept, redis_server):  # noqa: F811
     assert keeper.past(ASKED).why == ["overwritten"]  # once
 
 
+def test_a_history_that_is_gone(kept, redis_server):  # noqa: F811
+    """What ended before may be lost, also as long as nothing new shows it."""
+    a, b, keeper = kept()
+    first = used(b)
+    copied(keeper, first)
+    keeper.kill()
+    used(b)
+    until(lambda: redis_server.do("XLEN", "{berth}:history") == 3, "the ends do not come")
+    redis_server.do("DEL", "{berth}:history")
+    keeper.start()
+    past = keeper.past(ASKED)
+    assert names(past) == [first] and past.why == ["down"]
+    last = used(a)
+    past = copied(keeper, last)
+    assert names(past) == [first, last] and past.why == ["overwritten"]
+
+
 def test_what_the_database_had_no_room_for(kept, redis_server):  # noqa: F811
     """Its gaps are copied, each once, also where one is its newest entry."""
     a, b, keeper = kept()
