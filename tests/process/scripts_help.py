@@ -86,7 +86,7 @@ for i = 1, #fields, 2 do
     local row = {fields[i], record[1], string.format('%.0f', record[4]), station and station[1] or '-'}
     for _, claim in ipairs(record[9]) do
         local words = {claim[1], tostring(claim[2]), string.format('%.0f', claim[3])}
-        for _, unit in ipairs(claim[7]) do
+        for _, unit in ipairs(claim[6]) do
             words[#words + 1] = unit
         end
         row[#row + 1] = words

@@ -69,7 +69,7 @@ end
 
 local function units_of(claim) -- one by one
     local units = {}
-    for _, unit in ipairs(claim[7]) do
+    for _, unit in ipairs(claim[6]) do
         local first, last = string.match(unit, '^(%d+)-?(%d*)$')
         for slot = tonumber(first) or 1, tonumber(last) or tonumber(first) or 1 do
             units[#units + 1] = first and string.format('%07d', slot) or unit

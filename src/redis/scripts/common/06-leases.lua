@@ -80,7 +80,7 @@ local function load_lease(key)
     local claims = {}
     for i, claim in ipairs(packed) do
         claims[i] = {name = claim[1], count = claim[2], token = claim[3], definition = claim[4],
-            limit = claim[5], units = claim[7]}
+            limit = claim[5], units = claim[6]}
     end
     local session, id = match(key, '^([^/]*)/(.*)$')
     local lease = {key = key, record = record, session = session, id = id, state = state, incarnation = incarnation,
@@ -121,8 +121,8 @@ end
 
 local function write_lease(lease)
     local packed = {}
-    for i, claim in ipairs(lease.claims) do -- the 0 is for earlier versions of these scripts, which read it
-        packed[i] = {claim.name, claim.count, claim.token, claim.definition, claim.limit, 0, claim.units}
+    for i, claim in ipairs(lease.claims) do
+        packed[i] = {claim.name, claim.count, claim.token, claim.definition, claim.limit, claim.units}
     end
     local fields = {lease.state, lease.incarnation, lease.priority, lease.ticket, lease.uid, lease.shared,
         lease.holder, lease.info, packed, lease.road or false, lease.above or false, lease.since}

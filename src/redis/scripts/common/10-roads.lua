@@ -83,7 +83,7 @@ function make.roads()
     -- `order`: the numbers of its claims; the first `kept` of these are kept; `station`: the claim where it
     -- stands, negative where it stands aside; `ends`: when its patience ends, on the session clock (0: it
     -- does not run); `let_go`: how often it has ended; `is_fresh`: it stands for the first, and has to choose
-    -- when it is the first there; `forced`: only for earlier versions of these scripts, which read it.
+    -- when it is the first there.
 
     local function new_road(lease)
         local order = {}
@@ -102,7 +102,7 @@ function make.roads()
             end
             return lease.claims[a].name < lease.claims[b].name
         end)
-        return {order = order, kept = 0, station = 0, ends = 0, let_go = 0, forced = 0, is_fresh = true}
+        return {order = order, kept = 0, station = 0, ends = 0, let_go = 0, is_fresh = true}
     end
 
     function roads.station_of(lease)

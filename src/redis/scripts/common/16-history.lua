@@ -53,7 +53,7 @@ function make.history()
     local function short_record(lease)
         local fields = {unpack(cmsgpack.unpack(lease.record), 1, 12)}
         for _, claim in ipairs(fields[9]) do
-            claim[7] = {}
+            claim[6] = {}
         end
         return cmsgpack.pack(fields)
     end
