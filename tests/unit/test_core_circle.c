@@ -133,7 +133,7 @@ static const struct story in_the_way[] = {
         {"semaphore s limit=4 order=first-fit max-overtakes=1", "ann has A: s", "bob has B: s:2",
             "zoe waits Y: s:4", "ann waits N: s:2 parent=A",
             "cy acquires C: s -> ok s=3; N denied circle"}},
-    /* Y first waits for b, and then stands before N for s. */
+    /* Y waits for b first; then it is before N in the queue of s. */
     {"one that comes to stand there",
         {"lock b", "semaphore s limit=4", "ann has A: s", "cy has C: s", "bob has B: b",
             "zoe waits Y: b s:4", "ann acquires N: s parent=A -> ok s=2", "cy has D: s",

@@ -116,7 +116,7 @@ static const struct story ends[] = {
         {"lock d kill-after=3 nested=share", "ann has P: d", "at 1",
             "ann acquires A: d parent=P -> ok d~=0", "ann ends P -> ok; A stop withdrawn",
             "drop P -> ok; A lost dropped; P lost dropped unheard"}},
-    {"who waits is denied",
+    {"berthd denies a share that waits",
         {"lock d nested=share", "lock e", "bob has Q: e", "ann has P: d", "at 1",
             "ann waits A: d e parent=P", "ann ends P -> ok; A denied ancestor",
             "state d -> 0/1 free=1 waiting=0+0"}},
