@@ -128,8 +128,9 @@ static bool blocks(const struct place *place)
     return !may_be_passed && never_has_units(place->claim);
 }
 
-/* Who stands before the claim for ever, and may not be passed; NULL: nobody. Those who were seen
- * not to block do not later, as less and less is inside; a quota may let go of the others. */
+/* The first waiter before the claim that will never go and that the claim may not pass; NULL: none.
+ * Whom the search has found to block nobody blocks nobody later either, since less and less is
+ * inside; a quota may let go of the others. */
 static const struct claim *claim_in_the_way(struct search *search, const struct claim *claim)
 {
     struct resource *resource = claim->resource;
@@ -282,7 +283,7 @@ void circle_clear(struct circle *circle)
  * which this one runs. */
 struct stride {
     const struct claim *claim;
-    const struct claim *ahead; /* stands before that claim; or NULL */
+    const struct claim *ahead; /* the waiter before that claim that blocks it; or NULL */
     const struct lease *holder;
     size_t from;
 };
@@ -398,7 +399,7 @@ struct lease *circle_next_victim(struct core *core)
     size_t last = search_last(&search);
     struct lease *victim = search.n > 0 ? search.requests[last] : NULL;
     if (victim && lease_is_detached(victim)) {
-        victim = NULL; /* it is told when it comes back, unless it never does */
+        victim = NULL; /* berthd tells it once it is back, if it ever is */
     } else if (victim) {
         search_describe(&search, last, &core->circle);
     }

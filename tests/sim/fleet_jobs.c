@@ -78,7 +78,7 @@ static bool has_below(const struct host *host, const struct job *job)
     return has;
 }
 
-/* It is not killed, and ends by itself when it is told to: job_is_stopped(). */
+/* Nobody kills a program: it ends itself when its lease is to be stopped (job_is_stopped()). */
 static void be_a_program(struct acquire_request *ask, const struct host *host)
 {
     ask->binding = BOUND_PROCESS;

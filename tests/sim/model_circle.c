@@ -102,7 +102,7 @@ static bool fits_sometime(const struct unserved *unserved, const struct model_le
     return fits;
 }
 
-/* Somebody who stands before it for that resource does so for ever. */
+/* Whether a waiter before it in that queue never goes. */
 static bool is_barred(const struct unserved *unserved, const struct model_lease *lease,
     const struct model_claim *claim)
 {
