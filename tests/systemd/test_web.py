@@ -117,10 +117,11 @@ def test_an_ended_job_over_restarts(web):
     web.wait(lambda: leases(web, "ship") == {job.lease: job.pid}, "berthd is back")
     web.systemctl("stop", "berth-web.service")  # the socket stays
     assert job.end() == 0
-    entry = web.wait(lambda: is_over(web, job.lease), "what ended without it is known")
-    assert (entry["how"], entry["exit"], entry["user"]) == ("released", 0, "alice")
-    web.systemctl("restart", "berthd.service", "berth-web.service")
-    web.wait(lambda: is_over(web, job.lease) == entry, "it is known over restarts")
+    # Not the instants: the ring and what is kept have them by looks at the clock of their own.
+    for when in "what ended without it is known", "it is known over restarts":
+        entry = web.wait(lambda: is_over(web, job.lease), when)
+        assert (entry["how"], entry["exit"], entry["user"]) == ("released", 0, "alice")
+        web.systemctl("restart", "berthd.service", "berth-web.service")
 
 
 def test_an_upgrade_restarts_it_where_it_runs(web):
