@@ -7,7 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TICKET_FIRST_MAX ((UINT64_C(1) << 53) - 1)
+enum { TICKET_BITS = 53 };
+
+#define TICKET_FIRST_MAX ((UINT64_C(1) << TICKET_BITS) - 1)
 
 static inline bool ticket_is_first(uint64_t ticket)
 {

@@ -8,10 +8,12 @@
 void place_insert(struct sorted_set *order, struct sorted_set_node *node, const struct lease *lease,
     uint32_t weight)
 {
-    bool is_moved = lease->ticket != 0 && lease->database == 0; /* else a database has the order */
-    uint64_t ticket = is_moved ? lease->ticket : lease->id;
-    int64_t priority = ticket_priority(is_moved ? ticket : 0, lease->attributes.priority);
-    sorted_set_insert_weighted(order, node, (uint64_t)(INT32_MAX - priority), ticket, weight);
+    bool has_own = lease->ticket != 0 && lease->database == 0; /* else a database has the order */
+    uint64_t ticket = has_own ? lease->ticket : lease->id;
+    uint64_t row = ticket_is_first(ticket)
+        ? 0
+        : (uint64_t)(1 + MAX_PRIORITY - lease->attributes.priority);
+    sorted_set_insert_weighted(order, node, row << TICKET_BITS | ticket, lease->id, weight);
 }
 
 static struct sorted_set *set_of(struct resource *resource, enum standing standing)

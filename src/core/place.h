@@ -5,8 +5,8 @@
 #include "base/memory.h"
 #include "core/core.h"
 
-/* Inserts in that order; fleet leases in that of their requests. Only sorted_set_sum_below() uses
- * the weight. */
+/* Inserts in that order: the bigger priority first, then the smaller ticket, then the smaller id;
+ * fleet leases in that of their requests. Only sorted_set_sum_below() uses the weight. */
 void place_insert(struct sorted_set *order, struct sorted_set_node *node, const struct lease *lease,
     uint32_t weight);
 /* A lease that begins to wait stands aside until place_put(). */

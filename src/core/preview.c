@@ -1,5 +1,6 @@
 #include "core/preview.h"
 
+#include "base/ticket.h"
 #include "core/internal.h"
 #include "core/keep.h"
 #include "core/place.h"
@@ -14,7 +15,7 @@ enum { MAX_UNITS_LOOKED_AT = 1000, MAX_TIMERS_LOOKED_AT = 1000 };
 
 /* Where a new request of priority 0 would stand. */
 static const struct sorted_set_node last_place = {
-    .major = (uint64_t)INT64_C(0x7fffffff), .minor = UINT64_MAX};
+    .major = (UINT64_C(2) + MAX_PRIORITY) << TICKET_BITS};
 
 static uint32_t count_before(const struct sorted_set *order, const struct sorted_set_node *node)
 {
