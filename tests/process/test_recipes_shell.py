@@ -13,7 +13,7 @@ from daemon_help import NOBODY, become, in_child, must_end_well, status
 from documents import SOURCE, blocks
 from lines import DEADLINE
 from lost_help import all_free, asked_until
-from recipes import DOCUMENT, JOB, cron_commands, daemon, holders_and_waiters, needs, shell, shell_for
+from recipes import DOCUMENT, JOB, daemon, holders_and_waiters, needs, shell, shell_for
 
 RECIPES = blocks(DOCUMENT, "recipe")
 MAINS = blocks(DOCUMENT, "main")
@@ -146,15 +146,6 @@ def test_batch(shell, daemon):
         shell.let_go(pid)
     assert shell.end(process)[0] == 0
     assert shell.run("berth run -p 11 night -- true")[0] == 77
-
-
-def test_only_at_night(shell):
-    morning, evening = cron_commands(RECIPES["batch_window"])
-    assert shell.run(morning)[0] == 0
-    code, _, err = shell.run("berth run -n night -- true")
-    assert code == 75 and "closed" in err
-    assert shell.run(evening)[0] == 0
-    assert shell.run("berth run -n night -- true")[0] == 0
 
 
 # ---- a shared login host

@@ -109,6 +109,8 @@ def recipes(machine):
     ("load@prices.service", "load@.service"),
     ("load@prices.timer", "load@.timer"),
     ("web@one.service", "web@.service.d/berth.conf"),
+    ("night-window.service", "night-window.service"),
+    ("night-window.timer", "night-window.timer"),
 ])
 def test_verify_is_silent(recipes, unit, of):
     assert of in UNITS
@@ -162,6 +164,27 @@ def test_textfile(recipes):
     recipes.run("sh", "-c", RECIPES["textfile"].split(" root ")[1])
     assert "\nberth_up 1\n" in recipes.outside(f"{directory}/berth.prom").read_text()
     assert recipes.run("ls", directory) == "berth.prom\n"
+
+
+@pytest.mark.parametrize("hour, is_open", [("21", False), ("22", True), ("06", True), ("07", False)])
+def test_only_at_night(recipes, hour, is_open):
+    """What the timer starts goes by the clock, whenever that is."""
+    recipes.write("/usr/local/bin/date", f"#!/bin/sh\necho {hour}\n", 0o755)
+    try:
+        recipes.systemctl("start", "night-window")
+        assert (status(recipes, "night")["limit"] > 0) == is_open
+    finally:
+        recipes.run("rm", "/usr/local/bin/date")
+        recipes.run("berthctl", "reset", "night")
+
+
+def test_as_many_as_processors(recipes):
+    try:
+        recipes.run("sh", "-c", RECIPES["processors"], env=ENVIRON)
+        assert status(recipes, "processors")["limit"] == int(recipes.run("nproc"))
+    finally:
+        recipes.run("rm", "/etc/berth/conf.d/processors.conf")
+        recipes.systemctl("reload", "berthd.service")
 
 
 def messages(machine, unit):
