@@ -211,6 +211,7 @@ struct fleet {
     nanoseconds calm_since;
     bool has_faults, had_faults; /* at present; ever */
     struct act acts[N_CHANGED];
+    uint32_t n_undone; /* since all is well: in turn, as a chance may never come */
     nanoseconds timers[N_TIMERS]; /* NEVER: not set */
     struct packet packets[MAX_PACKETS];
     size_t n_packets;

@@ -110,8 +110,9 @@ static void found(struct fleet *fleet, struct host *host)
 
 void operator_acts(struct fleet *fleet, struct host *host)
 {
-    struct act *act = &fleet->acts[random_below(&fleet->random, N_CHANGED)];
     bool may_undo = fleet->is_calm && fleet->now > fleet->calm_since + 3 * fleet->ttl;
+    uint32_t number = may_undo ? fleet->n_undone++ : random_below(&fleet->random, N_CHANGED);
+    struct act *act = &fleet->acts[number % N_CHANGED];
     if (!host_is_live(fleet, host) || act->is_asked) {
         return;
     }
