@@ -101,7 +101,7 @@ local function begin()
         call('HSET', SESSION, 'n:' .. ME, text_of(EVENT_SAID + EVENTS_ON_THEIR_WAY))
     end
     session.incarnation, session.sequence = INCARNATION, db.sequence
-    session.from, session.to = FROM_LAYOUT, TO_LAYOUT
+    session.from, session.to = numbers_of(ARGV[1]) -- the layouts that it reads and writes
     session.epoch, session.listing, session.host = db.epoch, '1', ARGV[8]
     session.version = ARGV[12] or ''
     session.origin, session.ttl, session.lag = db.clock - db.at, tonumber(ARGV[6]), tonumber(ARGV[7])

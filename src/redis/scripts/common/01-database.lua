@@ -76,9 +76,9 @@ local function numbers_of(text)
     return tonumber(first), tonumber(second), tonumber(third)
 end
 
--- From the caller: the layouts that it reads and writes, and the largest numbers that it has had from this
--- database, of calls and of its session's events. (Its own clock is db.at.)
-local FROM_LAYOUT, TO_LAYOUT, SEQUENCE_SAID, EVENT_SAID
+-- From the caller: the largest numbers that it has had from this database, of calls and of its session's events.
+-- (Its own clock is db.at.)
+local SEQUENCE_SAID, EVENT_SAID
 
 local noted -- of this database, besides definitions, resources and sessions: see memory.recall()
 local db -- numbers, but for run, replid, now_replid, sweep, info, is_cluster and is_master
@@ -97,7 +97,6 @@ local function begin_call(keys, arguments)
     ASIDE, REST, IDENTITIES, DEFINITIONS, CHANGES, EVENTS, DIRTY, FREED = unpack(KEYS, 9, 16)
     NEWS, UNDONE, KEPT, KEEPING, ELSEWHERE = unpack(KEYS, 17, 21)
     ME, INCARNATION, PREFIX = ARGV[3], tonumber(ARGV[4]), string.sub(DB, 1, -3)
-    FROM_LAYOUT, TO_LAYOUT = numbers_of(ARGV[1])
     local at
     SEQUENCE_SAID, EVENT_SAID, at = numbers_of(ARGV[2])
     if SEQUENCE_SAID > MAX_CREDIBLE or EVENT_SAID > MAX_EVENTS_EVER then
