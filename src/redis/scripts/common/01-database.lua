@@ -86,17 +86,24 @@ local wall -- ms, Redis' own clock
 
 local function begin_call(keys, arguments)
     local MAX_EVENTS_EVER = 10 ^ 11 -- of a session: 12 digits keep them in order
-    call, KEYS, ARGV = redis.call, keys, arguments
-    unpack, format, match = table.unpack or _G.unpack, string.format, string.match
-    floor, min, max = math.floor, math.min, math.max
-    made = made or setmetatable({}, {__index = function(tables, name)
-        tables[name] = make[name]()
-        return tables[name]
-    end})
-    DB, SESSIONS, SESSION, LEASES, OWNED, HELD, USERS, QUEUE = unpack(KEYS, 1, 8)
-    ASIDE, REST, IDENTITIES, DEFINITIONS, CHANGES, EVENTS, DIRTY, FREED = unpack(KEYS, 9, 16)
-    NEWS, UNDONE, KEPT, KEEPING, ELSEWHERE = unpack(KEYS, 17, 21)
-    ME, INCARNATION, PREFIX = ARGV[3], tonumber(ARGV[4]), string.sub(DB, 1, -3)
+    KEYS, ARGV = keys, arguments
+    if not made then
+        call = redis.call
+        unpack, format, match = table.unpack or _G.unpack, string.format, string.match
+        floor, min, max = math.floor, math.min, math.max
+        made = setmetatable({}, {__index = function(tables, name)
+            tables[name] = make[name]()
+            return tables[name]
+        end})
+    end
+    if KEYS[1] ~= DB then -- all others follow from it: so it comes last
+        PREFIX = string.sub(KEYS[1], 1, -3)
+        SESSIONS, SESSION, LEASES, OWNED, HELD, USERS, QUEUE = unpack(KEYS, 2, 8)
+        ASIDE, REST, IDENTITIES, DEFINITIONS, CHANGES, EVENTS, DIRTY, FREED = unpack(KEYS, 9, 16)
+        NEWS, UNDONE, KEPT, KEEPING, ELSEWHERE = unpack(KEYS, 17, 21)
+        DB = KEYS[1]
+    end
+    ME, INCARNATION = ARGV[3], tonumber(ARGV[4])
     local at
     SEQUENCE_SAID, EVENT_SAID, at = numbers_of(ARGV[2])
     if SEQUENCE_SAID > MAX_CREDIBLE or EVENT_SAID > MAX_EVENTS_EVER then
