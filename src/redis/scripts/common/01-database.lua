@@ -81,7 +81,9 @@ end
 local SEQUENCE_SAID, EVENT_SAID
 
 local noted -- of this database, besides definitions, resources and sessions: see memory.recall()
-local db -- numbers, but for run, replid, now_replid, sweep, info, is_cluster and is_master
+-- Numbers, but for run, replid, now_replid, sweep, info, is_cluster, is_master, and texts. What is not in the record is
+-- this call's alone: forget_call() names it, as the next call may have the same table (memory.recall_record).
+local db
 local wall -- ms, Redis' own clock
 
 local function begin_call(keys, arguments)
@@ -110,10 +112,7 @@ local function begin_call(keys, arguments)
         SEQUENCE_SAID, EVENT_SAID = 0, 0 -- no database has got so far
     end
     n_work, wall = 0, nil
-    db = {at = at and at < MAX_CREDIBLE and at or 0, micros = 0, info = '', now_replid = '', is_master = false, layout = nil, replid = nil, ttl = nil, clock = nil,
-        last = nil, grace = nil, epoch = nil, lag = nil, sequence = nil, sweep = nil, run = nil, keeps = nil, alls = nil,
-        convert = nil, is_cluster = false, memory = nil, remembers = nil, last_memory = nil, first_expiry = nil,
-        has_left = nil, last_number = nil, n_numbers = nil, history = false, missed = false} -- makes room for these names at once
+    db = {at = at and at < MAX_CREDIBLE and at or 0}
     noted = {weight = 0, first = {}, is_empty = {}}
     for i = 1, #fresh do
         fresh[i]()
@@ -154,14 +153,25 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
 
     local N_OF_DATA = 21 -- the first of KEYS: without `gone` and `history`, nothing is lost but what people are shown
 
+    local function make_room() -- for these names at once
+        db = {at = db.at, is_full = db.is_full, micros = 0, info = '', now_replid = '', is_master = false, layout = nil,
+            replid = nil, ttl = nil, clock = nil, last = nil, grace = nil, epoch = nil, lag = nil, sequence = nil,
+            sweep = nil, run = nil, keeps = nil, alls = nil, convert = nil, is_cluster = false, memory = nil,
+            remembers = nil, last_memory = nil, first_expiry = nil, has_left = nil, last_number = nil, n_numbers = nil,
+            history = false, missed = false}
+    end
+
     -- `recall`, if given, may know the record; it returns false if it does not.
     function read_database(recall)
         local time = call('TIME')
         db.micros = tonumber(time[2])
         wall = tonumber(time[1]) * 1000 + floor(db.micros / 1000)
         local is_whole = call('EXISTS', unpack(KEYS, 1, N_OF_DATA)) == N_OF_DATA -- else what is left proves nothing
-        if is_whole and not (recall and recall()) then
-            read_record()
+        if not (is_whole and recall and recall()) then
+            make_room()
+            if is_whole then
+                read_record()
+            end
         end
         db.info = info_of('replication') or 'role:master' -- a replica refuses what a call writes
         db.is_master = string.find(db.info, 'role:master', 1, true) ~= nil

@@ -116,6 +116,12 @@ do
         return last and last.of == DB and last.sequence == sequence and last.at == at and last or nil
     end
 
+    -- What only that call knew, and read_database() does not set.
+    local function forget_call()
+        db.grace, db.first_expiry, db.has_left, db.last_number, db.n_numbers, db.has_moved, db.has_gained,
+            db.may_have_circle, db.ended, db.is_full, db.remembers, db.last_memory, db.new_memory = nil
+    end
+
     -- The database's record, outside a grace. False: it is not known.
     function memory.recall_record()
         local mark, sequence, at, grace = unpack(call('HMGET', DB, 'memory', 'sequence', 'last', 'grace'))
@@ -123,12 +129,9 @@ do
         if not last then
             return false
         end
-        local record = last.record
-        db.layout, db.ttl, db.lag, db.is_cluster = record.layout, record.ttl, record.lag, record.is_cluster
-        db.replid, db.run, db.epoch, db.clock = record.replid, record.run, record.epoch, record.clock
-        db.sweep, db.keeps, db.convert, db.alls = record.sweep, record.keeps, record.convert, record.alls
-        db.history, db.missed, db.nested = record.history, record.missed, record.nested
-        db.memory, db.sequence, db.last = mark, last.sequence, last.at
+        last.db.at = db.at
+        db = last.db
+        forget_call()
         return true
     end
 
@@ -156,10 +159,7 @@ do
             memories, n_memories = {}, 0
         end
         local now = db.last_memory or {of = DB}
-        now.record = {layout = db.layout, ttl = db.ttl, lag = db.lag, is_cluster = db.is_cluster,
-            replid = db.replid, run = db.run, epoch = db.epoch, clock = db.clock, sweep = db.sweep, keeps = db.keeps, convert = db.convert,
-            history = db.history, missed = db.missed, nested = db.nested, alls = db.alls}
-        now.sequence, now.at, now.replid = db.sequence, db.last, db.now_replid
+        now.db, now.sequence, now.at, now.replid = db, db.sequence, db.last, db.now_replid
         now.definitions, now.resources, now.sessions = definitions, resources, sessions
         now.walked, now.noted = walked, noted
         memories[db.memory] = now
