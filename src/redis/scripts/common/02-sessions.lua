@@ -29,10 +29,15 @@ local function n_sessions()
     return call('ZCARD', SESSIONS) - 1 -- KEEP
 end
 
-local function write_session(session)
-    call('HSET', SESSION, session.name, format('%s %d %d %s %d %d %d %s\t%d\t%d %d\t%s', session.sid,
-        session.incarnation, session.epoch, session.listing, session.sequence, session.from,
-        session.to, session.host, session.origin, session.ttl, session.lag, session.version))
+-- `is_same`: but for the sequence, it is what was written last. That is so in most calls, and one format() costs as much
+-- as a command.
+local function write_session(session, is_same)
+    if not is_same or not session.before then
+        session.before = format('%s %d %d %s ', session.sid, session.incarnation, session.epoch, session.listing)
+        session.behind = format(' %d %d %s\t%d\t%d %d\t%s', session.from, session.to, session.host,
+            session.origin, session.ttl, session.lag, session.version)
+    end
+    call('HSET', SESSION, session.name, session.before .. text_of(session.sequence) .. session.behind)
 end
 
 -- An event is kept until acknowledged. It is also published, so that it arrives at once.

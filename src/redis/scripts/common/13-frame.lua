@@ -186,12 +186,13 @@ local function enter(may_recall)
         return wrong
     end
     local session = session_of(ME)
-    session.sequence = db.sequence
     -- Its clock allows no more than has come to pass. A call that is late does not raise that; a clock that is farther
     -- behind has stood still, or is slow.
     local origin = db.clock - db.at
-    session.origin = min(origin, max(session.origin, origin - floor(db.ttl / 6)))
-    write_session(session)
+    origin = min(origin, max(session.origin, origin - floor(db.ttl / 6)))
+    local is_same = origin == session.origin
+    session.origin, session.sequence = origin, db.sequence
+    write_session(session, is_same)
 end
 
 -- Carries out an operation; returns its answer.
