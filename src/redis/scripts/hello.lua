@@ -25,7 +25,8 @@ local function fresh_database()
     fresh_keys()
     db.ttl = max(tonumber(ARGV[6]), tonumber(ARGV[11]))
     db.lag, db.clock, db.last = tonumber(ARGV[7]), wall, wall
-    db.layout, db.epoch, db.sequence = LAYOUT, 0, 0
+    db.layout, db.epoch = LAYOUT, 0
+    set_sequence(0)
     call('HSET', DB, 'layout', LAYOUT, 'ttl', text_of(db.ttl), 'lag', text_of(db.lag),
         'clock', text_of(wall), 'last', text_of(wall), 'epoch', 0, 'sequence', 0, 'first', 'new')
     made.time.begin_grace()

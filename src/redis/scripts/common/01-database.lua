@@ -126,6 +126,11 @@ local function info_of(section)
     return is_allowed and info or nil
 end
 
+-- Its text is needed several times in each call.
+local function set_sequence(number)
+    db.sequence, db.sequence_text = number, text_of(number)
+end
+
 local read_database
 
 do -- this block keeps its helpers out of the 200 locals that Lua allows
@@ -136,9 +141,10 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
         if values[1] then
             db.layout, db.replid = tonumber(values[1]), values[2]
             db.ttl, db.clock, db.last = tonumber(values[3]), tonumber(values[4]), tonumber(values[5])
-            db.grace = values[6] and tonumber(values[6]) or nil
+            db.last_text = values[5]
+        db.grace = values[6] and tonumber(values[6]) or nil
             db.epoch, db.lag = tonumber(values[7]), tonumber(values[8])
-            db.sequence = tonumber(values[9] or 0)
+            set_sequence(tonumber(values[9] or 0))
             db.sweep = values[10] or nil
             db.run = values[11]
             db.keeps = values[12] -- or false: nothing is kept for any waiter

@@ -29,7 +29,7 @@ local function n_sessions()
     return call('ZCARD', SESSIONS) - 1 -- KEEP
 end
 
--- `is_same`: but for the sequence, it is what was written last. That is so in most calls, and one format() costs as much
+-- With the sequence of this call. `is_same`: but for that, it is what was written last. That is so in most calls, and one format() costs as much
 -- as a command.
 local function write_session(session, is_same)
     if not is_same or not session.before then
@@ -37,7 +37,7 @@ local function write_session(session, is_same)
         session.behind = format(' %d %d %s\t%d\t%d %d\t%s', session.from, session.to, session.host,
             session.origin, session.ttl, session.lag, session.version)
     end
-    call('HSET', SESSION, session.name, session.before .. text_of(session.sequence) .. session.behind)
+    call('HSET', SESSION, session.name, session.before .. db.sequence_text .. session.behind)
 end
 
 -- An event is kept until acknowledged. It is also published, so that it arrives at once.

@@ -1,7 +1,7 @@
 -- ---- the frame of a call ----
 
 local function answer(word, ...)
-    return {word, due(), db.grace and max(db.grace - db.clock, 1) or 0, text_of(db.sequence), ...}
+    return {word, due(), db.grace and max(db.grace - db.clock, 1) or 0, db.sequence_text, ...}
 end
 
 -- The same at the end of a call, when all queues that may move have been served.
@@ -60,10 +60,10 @@ local function advance_clock()
     local span = wall < db.last and own or min(wall - db.last, own + slack)
     db.clock = db.clock + max(min(span, floor(0.16 * db.ttl) + 250), 0)
     local last = db.last
-    db.last = wall
-    db.sequence = db.sequence + 1
-    call('HSET', DB, 'clock', text_of(db.clock), 'last', text_of(wall),
-        'sequence', text_of(db.sequence), unpack(db.new_memory or {}))
+    db.last, db.last_text = wall, text_of(wall)
+    set_sequence(db.sequence + 1)
+    call('HSET', DB, 'clock', text_of(db.clock), 'last', db.last_text,
+        'sequence', db.sequence_text, unpack(db.new_memory or {}))
     return last
 end
 
@@ -125,7 +125,7 @@ do
     -- The database's record, outside a grace. False: it is not known.
     function memory.recall_record()
         local mark, sequence, at, grace = unpack(call('HMGET', DB, 'memory', 'sequence', 'last', 'grace'))
-        local last = not grace and last_of(mark, tonumber(sequence or nil), tonumber(at or nil))
+        local last = not grace and last_of(mark, sequence, at)
         if not last then
             return false
         end
@@ -136,7 +136,7 @@ do
     end
 
     function memory.recall()
-        local last = last_of(db.memory, db.sequence, db.last)
+        local last = last_of(db.memory, db.sequence_text, db.last_text)
         memories[db.memory or ''] = nil
         db.remembers = true
         if last and last.replid == db.now_replid then
@@ -159,7 +159,7 @@ do
             memories, n_memories = {}, 0
         end
         local now = db.last_memory or {of = DB}
-        now.db, now.sequence, now.at, now.replid = db, db.sequence, db.last, db.now_replid
+        now.db, now.sequence, now.at, now.replid = db, db.sequence_text, db.last_text, db.now_replid
         now.definitions, now.resources, now.sessions = definitions, resources, sessions
         now.walked, now.noted = walked, noted
         memories[db.memory] = now
