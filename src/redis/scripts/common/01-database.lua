@@ -30,7 +30,8 @@ local make, made = {}, nil -- functions that make tables of functions, and these
 -- The operations by name, as tables: `run`; `at_maxmemory`: it works then, too; `may_recall`: it may know what the last
 -- call has noted; `begin`: in its place, for the phase of that name, without a session.
 local scripts = {}
-local fresh = {} -- functions that forget what the last call has noted
+-- Functions that forget what the last call has noted; in `noted`, unless this one recalls it.
+local fresh = {noted = {}}
 local batch = {} -- functions for calls that bring several requests: they share commands
 local RESTING = '-' -- instead of a KEY in HELD
 -- A member of each key but DB, behind all names. The last member of a key takes the key along; with this one none
@@ -113,7 +114,6 @@ local function begin_call(keys, arguments)
     end
     n_work, wall = 0, nil
     db = {at = at and at < MAX_CREDIBLE and at or 0}
-    noted = {weight = 0, first = {}, is_empty = {}}
     for i = 1, #fresh do
         fresh[i]()
     end

@@ -2,7 +2,7 @@
 
 local sessions -- of this call, by name; false: there is none
 
-fresh[#fresh + 1] = function()
+fresh.noted[#fresh.noted + 1] = function()
     sessions = {}
 end
 

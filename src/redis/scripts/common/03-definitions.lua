@@ -6,7 +6,7 @@ local resources -- the same
 local DEFAULTS = {limit = 0, select = 'lru', cooldown = 0, keep = 10000, ['max-waiters'] = 1000,
     ['max-units-per-user'] = 0, shared = false, items = {}}
 
-fresh[#fresh + 1] = function()
+fresh.noted[#fresh.noted + 1] = function()
     definitions, resources = {}, {}
 end
 

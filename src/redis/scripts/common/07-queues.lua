@@ -26,7 +26,11 @@ local dirty -- names, in the order in which they became dirty
 local walked -- of this call, by name: whether a walk is under way
 
 fresh[#fresh + 1] = function()
-    dirty, walked = {}, {}
+    dirty = {}
+end
+
+fresh.noted[#fresh.noted + 1] = function()
+    walked = {}
 end
 
 local function mark_dirty(name)

@@ -135,6 +135,13 @@ do
         return true
     end
 
+    function memory.forget()
+        noted = {weight = 0, first = {}, is_empty = {}}
+        for i = 1, #fresh.noted do
+            fresh.noted[i]()
+        end
+    end
+
     function memory.recall()
         local last = last_of(db.memory, db.sequence_text, db.last_text)
         memories[db.memory or ''] = nil
@@ -144,6 +151,7 @@ do
             walked, noted = last.walked, last.noted
             db.last_memory = last
         else
+            memory.forget()
             n_memories = n_memories + 1
             db.memory = format('%s %d %d %d', LIBRARY, wall, db.micros, n_memories)
             db.new_memory = {'memory', db.memory}
@@ -178,6 +186,8 @@ local function enter(may_recall)
     end
     if may_recall and not db.convert then -- that changes what was noted
         memory.recall()
+    else
+        memory.forget()
     end
     catch_up()
     wrong = check_me()
@@ -204,6 +214,7 @@ local function run(name)
         call('ZREM', SESSIONS, '') -- Redis allows what a script writes after its first write; functions have a flag
     end
     if script.begin and ARGV[5] == 'begin' then
+        memory.forget()
         return script.begin()
     end
     return enter(script.may_recall) or script.run()
