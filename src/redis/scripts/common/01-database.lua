@@ -182,7 +182,8 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
         db.info = info_of('replication') or 'role:master' -- a replica refuses what a call writes
         db.is_master = string.find(db.info, 'role:master', 1, true) ~= nil
         local _, behind = string.find(db.info, 'master_replid:', 1, true) -- plain: a pattern takes longer
-        db.now_replid = behind and match(db.info, '^%w+', behind + 1) or db.replid or ''
+        local line_end = behind and string.find(db.info, '\r', behind, true) or 0 -- of all if there is none
+        db.now_replid = behind and string.sub(db.info, behind + 1, line_end - 1) or db.replid or ''
     end
 end
 

@@ -69,7 +69,7 @@ function make.history()
         end
         session = session_of(session)
         local record = lease and (#lease.record <= MAX_RECORD and lease.record or short_record(lease)) or claims
-        if not add(field, table.concat({key, session and session.host or '', words, record}, '\t')) then
+        if not add(field, key .. '\t' .. (session and session.host or '') .. '\t' .. words .. '\t' .. record) then
             miss()
         end
     end
