@@ -9,6 +9,9 @@ local function events_after(session, acknowledged)
         return tonumber(match(event, '^%d+ (%d+)')) <= acknowledged
     end
 
+    if session.has_no_events then
+        return {}
+    end
     local events = call('ZRANGEBYSCORE', EVENTS, session.sid, session.sid, 'LIMIT', 0, MAX_EVENTS)
     while events[1] and is_acknowledged(events[1]) do
         for _, event in ipairs(events) do
@@ -18,6 +21,7 @@ local function events_after(session, acknowledged)
         end
         events = call('ZRANGEBYSCORE', EVENTS, session.sid, session.sid, 'LIMIT', 0, MAX_EVENTS)
     end
+    session.has_no_events = #events == 0
     return events
 end
 
@@ -29,7 +33,8 @@ function scripts.renew.run()
     settle() -- the answer includes what this call itself brings about
     local events = events_after(session, tonumber(ARGV[5]))
     local more_events = #events == MAX_EVENTS and 1 or 0
-    local more_news = tonumber(ARGV[6] or 0) < newest_news() and 2 or 0
+    noted.news = noted.news or newest_news() -- calls that write them recall nothing
+    local more_news = tonumber(ARGV[6] or 0) < noted.news and 2 or 0
     local reply = answer('ok', more_events + more_news)
     for _, event in ipairs(events) do
         local number, text = match(event, '^%d+ (%d+) (.*)$')

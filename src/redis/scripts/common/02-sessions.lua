@@ -45,7 +45,7 @@ local function emit(name, text)
     local session = session_of(name)
     if session then
         local number = call('HINCRBY', SESSION, 'n:' .. name, '1')
-        session.n_events = number
+        session.n_events, session.has_no_events = number, nil
         local event = format('%012d %s', number, text)
         call('ZADD', EVENTS, session.sid, session.sid .. ' ' .. event)
         publish('s:' .. name, event)
