@@ -3,9 +3,10 @@ the data are those of a script, which begins from nothing each time. Also where 
 hosts of several versions, where calls are broken off, and where sessions end or other data come back."""
 
 import contextlib
+import re
 
 from fleet_help import needs_redis
-from scripts_help import World, breaks_off, claim_words, definition, list_row, ok, redis
+from scripts_help import World, assembled, breaks_off, claim_words, definition, list_row, ok, redis
 from scripts_help import clock, redis_server  # fixtures
 
 pytestmark = needs_redis
@@ -290,3 +291,14 @@ def test_what_is_noted_again_forgets_nothing(redis_server, clock):
         if i == 1:
             client.config_resetstat()
     assert client.info("commandstats")["cmdstat_zrangebylex"]["calls"] == 13
+
+
+def test_what_only_one_call_knows_is_forgotten():
+    """The next call may have the same table `db`: what read_database() does not set, forget_call() forgets."""
+    text = assembled("library")
+
+    def names(begin, end):
+        return set(re.findall(r"\bdb\.(\w+)", text[text.index(begin):text.index(end)]))
+
+    reset = names("function set_sequence", "function publish") | names("function forget_call", "function memory.forget")
+    assert names("", "local names = {'hello'") <= reset
