@@ -29,8 +29,8 @@ local function n_sessions()
     return call('ZCARD', SESSIONS) - 1 -- KEEP
 end
 
--- With the sequence of this call. `is_same`: but for that, it is what was written last. That is so in most calls, and one format() costs as much
--- as a command.
+-- With the sequence of this call. `is_same`: but for that, it is what was written last. That is so in most calls, and
+-- one format() costs as much as a command.
 local function write_session(session, is_same)
     if not is_same or not session.before then
         session.before = format('%s %d %d %s ', session.sid, session.incarnation, session.epoch, session.listing)
