@@ -144,7 +144,8 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
             db.last_text = values[5]
         db.grace = values[6] and tonumber(values[6]) or nil
             db.epoch, db.lag = tonumber(values[7]), tonumber(values[8])
-            set_sequence(tonumber(values[9] or 0))
+            db.sequence_text = values[9] or '0'
+            db.sequence = tonumber(db.sequence_text)
             db.sweep = values[10] or nil
             db.run = values[11]
             db.keeps = values[12] -- or false: nothing is kept for any waiter
