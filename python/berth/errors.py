@@ -40,7 +40,7 @@ class Forked(BerthError, RuntimeError):
 
 
 _NOT_FREE = """would-wait paused closed draining held ancestor circle queue-full quota in-use older grace not-new
-    cancelled"""
+    cancelled replaced"""
 _CLASSES: dict[str, type[BerthError]] = {
     **dict.fromkeys(_NOT_FREE.split(), NotFree),
     "timeout": Timeout,

@@ -41,7 +41,7 @@ bool lease_attributes_parse(
     void *member = (char *)attributes + row->offset;
     bool is_good = false;
     int64_t number = 0;
-    enum on_lost on_lost = ON_LOST_KILL;
+    unsigned word = 0;
     switch (row->type) {
     case ATTRIBUTE_TEXT:
         *(const char **)member = value;
@@ -53,8 +53,12 @@ bool lease_attributes_parse(
     case ATTRIBUTE_SPAN:
         return duration_parse(value, member);
     case ATTRIBUTE_ON_LOST:
-        is_good = word_look_up(on_lost_words, value, &on_lost);
-        *(uint8_t *)member = (uint8_t)on_lost;
+        is_good = word_look_up(on_lost_words, value, &word);
+        *(uint8_t *)member = (uint8_t)word;
+        return is_good;
+    case ATTRIBUTE_REPLACE:
+        is_good = word_look_up(replace_words, value, &word) && word != REPLACE_NOTHING;
+        *(uint8_t *)member = (uint8_t)word;
         return is_good;
     case ATTRIBUTE_SIGNAL:
         is_good = signed_number_parse(value, (int64_t)row->bound, &number) && number > 0;

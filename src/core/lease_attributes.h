@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/on_lost.h"
+#include "base/replace.h"
 #include "core/types.h"
 
 #define MEMBER_TEXT const char *
@@ -11,6 +12,7 @@
 #define MEMBER_ON_LOST uint8_t
 #define MEMBER_SIGNAL uint8_t
 #define MEMBER_LEASE uint64_t
+#define MEMBER_REPLACE uint8_t
 
 /* A text is NULL if it is not given. It belongs to others: in a lease, it stands behind it. */
 struct lease_attributes {
@@ -33,6 +35,7 @@ enum attribute_type {
     ATTRIBUTE_ON_LOST,
     ATTRIBUTE_SIGNAL,
     ATTRIBUTE_LEASE,
+    ATTRIBUTE_REPLACE,
     N_ATTRIBUTE_TYPES
 };
 

@@ -74,6 +74,11 @@ static inline char *write_on_lost(char *to, const char *head, uint8_t on_lost, u
     return on_lost != initial ? put_string(put_string(to, head), on_lost_words[on_lost]) : to;
 }
 
+static inline char *write_replace(char *to, const char *head, uint8_t replace, uint8_t initial)
+{
+    return replace != initial ? put_string(put_string(to, head), replace_words[replace]) : to;
+}
+
 static inline char *write_stopping(
     char *to, const char *head, enum outcome stopping, enum outcome initial)
 {
@@ -225,6 +230,7 @@ size_t record_rest_bytes(size_t n_claims)
 #define LONGEST_id(member, max) (member) = UINT64_MAX
 #define LONGEST_text(member, max) (member) = NULL
 #define LONGEST_on_lost(member, max) (member) = ON_LOST_WARN
+#define LONGEST_replace(member, max) (member) = REPLACE_WAITING
 #define LONGEST_stopping(member, max) (member) = OUTCOME_WITHDRAWN
 #define LONGEST_process(member, max)                                                               \
     (member) = (struct process){.pid = (max), .started = UINT64_MAX}

@@ -86,6 +86,11 @@ static bool read_on_lost(struct record *record, const struct row *row, char *val
     return read_word(record, row, value, on_lost_words, N_ON_LOST);
 }
 
+static bool read_replace(struct record *record, const struct row *row, char *value)
+{
+    return read_word(record, row, value, replace_words, N_REPLACE);
+}
+
 static bool read_stopping(struct record *record, const struct row *row, char *value)
 {
     return read_word(record, row, value, record_stopping_words, N_OUTCOMES);

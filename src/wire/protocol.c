@@ -41,6 +41,7 @@ const struct command_row command_table[N_COMMANDS] = {
 #define VALUE_BYTES_ON_LOST(bound) 4
 #define VALUE_BYTES_SIGNAL(bound) 2
 #define VALUE_BYTES_LEASE(bound) LEASE_ID_SIZE
+#define VALUE_BYTES_REPLACE(bound) 7
 const struct request_key_row request_key_table[N_REQUEST_KEYS] = {
 #define REQUEST_KEY(word, max) [KEY_INDEX_##word] = {#word, HEAD(#word), max},
 #include "wire/request_keys.def"

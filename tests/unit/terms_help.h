@@ -20,6 +20,7 @@ static inline const char *lease_attributes_difference(
 #define IS_SAME_ON_LOST IS_SAME_NUMBER
 #define IS_SAME_SIGNAL IS_SAME_NUMBER
 #define IS_SAME_LEASE IS_SAME_NUMBER
+#define IS_SAME_REPLACE IS_SAME_NUMBER
 #define ATTRIBUTE(word, type, ...)                                                                 \
     if (!IS_SAME_##type(a->word, b->word)) {                                                       \
         return #word;                                                                              \

@@ -284,6 +284,7 @@ static void inflate_terms(struct lease_attributes *attributes)
 #define INFLATE_ON_LOST(member, bound) ON_LOST_WARN
 #define INFLATE_SIGNAL(member, bound) (bound)
 #define INFLATE_LEASE(member, bound) UINT64_MAX
+#define INFLATE_REPLACE(member, bound) REPLACE_WAITING
 #define ATTRIBUTE(word, type, bound, initial, title)                                               \
     attributes->word = INFLATE_##type(attributes->word, bound);
 #include "base/attributes.def"
