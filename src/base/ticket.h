@@ -16,6 +16,13 @@ static inline bool ticket_is_first(uint64_t ticket)
     return ticket > TICKET_FIRST_MAX / 2 + 1;
 }
 
+/* Whatever the priorities. */
+static inline bool ticket_is_before(uint64_t ticket, uint64_t other)
+{
+    bool is_first = ticket_is_first(ticket);
+    return is_first != ticket_is_first(other) ? is_first : ticket < other;
+}
+
 /* For a move with that number. */
 static inline uint64_t ticket_of_first(uint64_t number)
 {

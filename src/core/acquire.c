@@ -36,11 +36,16 @@ bool acquire_may_be_given(const struct resource *resource, const struct requeste
                           : want->count != 0;
 }
 
+/* Of one that replaces others, none is: it waits for that. One that comes back is older than those
+ * that wait to replace others. */
 static bool is_taken(const struct core *core, const struct resource *resource,
     const struct lease *lease, const struct acquire_request *ask)
 {
-    return ask->attributes.holder &&
-        core_find_identity(core, resource, lease->uid, ask->attributes.holder);
+    bool needs_it = ask->attributes.holder && ask->attributes.replace == REPLACE_NOTHING;
+    const struct lease *other = needs_it
+        ? core_find_identity(core, resource, lease->uid, ask->attributes.holder)
+        : NULL;
+    return other && (lease->id == 0 || lease_has_identity(other));
 }
 
 enum outcome acquire_resolve(struct core *core, const struct acquire_request *ask, bool has_proof,
@@ -100,6 +105,7 @@ void acquire_link(struct core *core, struct client *client, struct lease *lease,
         usage_add_claim(claim->resource, claim);
         identity_add(core, claim);
     }
+    queue_identity_changed(core, lease);
     shares_enter(lease);
     once_enter(core, lease);
     if (lease->database != 0) {
@@ -119,6 +125,8 @@ static enum outcome why_not_now(const struct core *core, const struct lease *lea
     enum outcome why = core->draining ? OUTCOME_DRAINING
         : core_is_closed(core)        ? OUTCOME_GRACE
                                       : OUTCOME_WOULD_WAIT;
+    const struct claim *ahead = core_identity_ahead(core, lease);
+    *at_faultp = ahead ? ahead->resource->name : NULL;
     for (size_t i = lease->n_claims; i-- > 0;) {
         const struct resource *resource = lease->claims[i].resource;
         if (resource_is_paused(resource)) {
@@ -140,6 +148,17 @@ static enum outcome why_not_now(const struct core *core, const struct lease *lea
     return why;
 }
 
+/* One that it replaces gives its own back. */
+static bool take_charge(struct core *core, const struct lease *lease, struct charge *charge,
+    enum account_slot slot)
+{
+    if (newest_finds_older(core, lease)) {
+        charge_force(charge, &core->accounts, lease->uid, slot);
+        return true;
+    }
+    return charge_take(charge, &core->accounts, lease->uid, slot);
+}
+
 enum outcome acquire_wait(struct core *core, struct lease *lease, const struct acquire_request *ask,
     struct effects *effects, const char **at_faultp)
 {
@@ -147,6 +166,7 @@ enum outcome acquire_wait(struct core *core, struct lease *lease, const struct a
         return fleet_begin(core, lease, ask->wait == 0, effects);
     }
     const struct claim *ancestral = circle_of_one(core, lease);
+    ancestral = ancestral ? ancestral : newest_of_ancestor(core, lease);
     if (ancestral) {
         *at_faultp = ask->wants[ancestral - lease->claims].name;
         return OUTCOME_ANCESTOR;
@@ -154,16 +174,16 @@ enum outcome acquire_wait(struct core *core, struct lease *lease, const struct a
     if (ask->wait == 0) {
         return why_not_now(core, lease, ask, at_faultp);
     }
+    bool replaces = newest_finds_older(core, lease);
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct resource *resource = lease->claims[i].resource;
-        if (resource_waiting(resource) > resource->definition->max_waiters) {
+        if (resource_waiting(resource) - replaces > resource->definition->max_waiters) {
             *at_faultp = ask->wants[i].name;
             return OUTCOME_QUEUE_FULL;
         }
     }
-    return charge_take(&lease->waiting->charge, &core->accounts, lease->uid, ACCOUNT_WAITERS)
-        ? OUTCOME_WAITING
-        : OUTCOME_QUOTA;
+    return take_charge(core, lease, &lease->waiting->charge, ACCOUNT_WAITERS) ? OUTCOME_WAITING
+                                                                              : OUTCOME_QUOTA;
 }
 
 enum outcome acquire_settle(struct core *core, const struct lease *lease, enum outcome outcome,
@@ -221,7 +241,7 @@ static enum outcome acquire(struct core *core, struct client *client,
     struct lease *lease = lease_new(ask, client->uid, now);
     enum outcome outcome = acquire_resolve(core, ask, false, lease, at_faultp);
     if (outcome == OUTCOME_OK &&
-        !charge_take(&lease->charge, &core->accounts, lease->uid, ACCOUNT_LEASES)) {
+        !take_charge(core, lease, &lease->charge, ACCOUNT_LEASES)) {
         outcome = OUTCOME_QUOTA;
     }
     if (outcome != OUTCOME_OK) {
@@ -238,6 +258,7 @@ static enum outcome acquire(struct core *core, struct client *client,
         return outcome;
     }
     effects_change(effects, lease);
+    newest_replaces(core, lease, now, effects);
     *leasep = lease;
     return outcome;
 }

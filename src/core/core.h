@@ -127,6 +127,9 @@ void core_revoke(struct core *core, struct lease *lease, enum outcome why, const
 /* Whether core_revoke() would end the wait, begin the stop or stop the job harder. If not, that
  * stop is somebody else's already. Not for OUTCOME_DROPPED. */
 bool core_would_stop(const struct lease *lease, enum outcome why);
+/* The lease that a request of host scope (`replace=running`), which has just begun to wait, is to
+ * have stopped; NULL: none, or that is so already. */
+struct lease *core_replaced_holder(const struct core *core, const struct lease *lease);
 /* An operator moves a waiting lease of host scope in all its queues: before all that wait now,
  * whatever their priority, or as if it had just asked. */
 void core_move(struct core *core, struct lease *lease, bool is_first, nanoseconds now,
@@ -218,7 +221,7 @@ enum outcome core_reclaim(struct core *core, struct client *client, struct lease
     nanoseconds now, struct effects *effects);
 /* Reclaims a lease that nobody remembers, during a closed grace: checked like an acquire. `claims`
  * has one for each want; NULL if the lease was waiting. OUTCOME_LOST if the units cannot be had
- * back.
+ * back; OUTCOME_REPLACED, also without such a grace, if a newer request has taken its place.
  *
  * Tokens other than 0 are proven, either all or none. A lease with a proof keeps its tokens;
  * another lease that has one of its units with a smaller token is lost, and no longer counts in any
@@ -244,7 +247,8 @@ void core_grant_no_more(struct core *core);
 void core_abandon(struct core *core, nanoseconds now, struct effects *effects);
 
 struct lease *core_find_lease(struct core *core, uint64_t id);
-/* Looks among the identities of `uid`, or among all if the resource shares them. */
+/* Looks among the identities of `uid`, or among all if the resource shares them, for the lease that
+ * has this one; else for a request that waits for it, to replace others. */
 struct lease *core_find_identity(
     const struct core *core, const struct resource *resource, uint32_t uid, const char *holder);
 
@@ -391,11 +395,16 @@ enum wait_kind {
     WAIT_QUOTA, /* its user is at the quota */
     WAIT_BLOCKED, /* its resource is paused, closed, or limited to less than it wants */
     WAIT_AWAY, /* its client is stopped */
+    WAIT_IDENTITY, /* another lease has its identity: core_identity_ahead() */
 };
 
 /* What a lease waits for, among its host's resources. *resourcep is NULL if an earlier request of
  * the same user for the same things goes first, a database decides, or its client is away. */
-enum wait_kind lease_waits_for(struct lease *lease, const struct resource **resourcep);
+enum wait_kind lease_waits_for(
+    const struct core *core, struct lease *lease, const struct resource **resourcep);
+/* The claim of another lease that has the identity of this one, which waits for it to replace
+ * others; NULL: none, or a database decides. */
+const struct claim *core_identity_ahead(const struct core *core, const struct lease *lease);
 
 /* What those who follow read, and where they say that they do. */
 struct news *core_news(struct core *core);

@@ -1,6 +1,6 @@
 #include "base/memory.h"
 #include "core/internal.h"
-#include "core/queue.h"
+#include "core/place.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,17 +13,47 @@ static uint64_t identity_hash(const struct resource *resource, uint32_t uid, con
     return hash_bytes(holder, strlen(holder), seed);
 }
 
+struct lease *identity_next(const struct core *core, const struct resource *resource, uint32_t uid,
+    const char *holder, struct table_node **nodep)
+{
+    struct lease *found = NULL;
+    struct table_node *node = *nodep
+        ? table_find_next(*nodep)
+        : table_find(&core->identities, identity_hash(resource, uid, holder));
+    for (; node && !found; node = found ? node : table_find_next(node)) {
+        const struct claim *claim = container_of(node, struct claim, by_identity);
+        bool is_same = claim->resource == resource &&
+            strcmp(claim->lease->attributes.holder, holder) == 0 &&
+            (resource->definition->identity_shared || claim->lease->uid == uid);
+        found = is_same ? claim->lease : NULL;
+    }
+    *nodep = node;
+    return found;
+}
+
 struct lease *core_find_identity(
     const struct core *core, const struct resource *resource, uint32_t uid, const char *holder)
 {
-    struct table_node *node =
-        table_find(&core->identities, identity_hash(resource, uid, holder));
-    for (; node; node = table_find_next(node)) {
-        const struct claim *claim = container_of(node, struct claim, by_identity);
-        if (claim->resource == resource &&
-            strcmp(claim->lease->attributes.holder, holder) == 0 &&
-            (resource->definition->identity_shared || claim->lease->uid == uid)) {
-            return claim->lease;
+    struct lease *lease, *first = NULL;
+    struct table_node *node = NULL;
+    while ((lease = identity_next(core, resource, uid, holder, &node))) {
+        if (lease_has_identity(lease)) {
+            return lease;
+        }
+        first = first ? first : lease;
+    }
+    return first;
+}
+
+const struct claim *core_identity_ahead(const struct core *core, const struct lease *lease)
+{
+    const struct lease_attributes *own = &lease->attributes;
+    bool waits = !lease_has_identity(lease) && own->holder && lease->database == 0;
+    for (size_t i = 0; waits && i < lease->n_claims; i++) {
+        const struct resource *resource = lease->claims[i].resource;
+        struct lease *other = core_find_identity(core, resource, lease->uid, own->holder);
+        if (other && other != lease && lease_has_identity(other)) {
+            return lease_own_claim(other, resource);
         }
     }
     return NULL;
@@ -60,7 +90,7 @@ void identity_rekey(struct core *core, struct resource *resource)
         claim_rekey(core, claim);
     }
     size_t n;
-    struct claim **waiters = queue_waiters(resource, &n);
+    struct claim **waiters = place_waiters(resource, &n);
     for (size_t i = 0; i < n; i++) {
         claim_rekey(core, waiters[i]);
     }

@@ -144,11 +144,28 @@ void core_settle(struct core *core, nanoseconds now, struct effects *effects);
 
 /* ---- identity.c ---- */
 
-/* At most one lease has an identity on a resource. These do nothing for one without. */
+/* At most one lease has an identity on a resource: lease_has_identity(). Others may wait for it.
+ * These do nothing for one without. */
 void identity_add(struct core *core, struct claim *claim);
 void identity_remove(struct core *core, struct claim *claim);
+/* The next lease that has the identity or waits for it; *nodep is NULL at first. */
+struct lease *identity_next(const struct core *core, const struct resource *resource, uint32_t uid,
+    const char *holder, struct table_node **nodep);
 /* Call after the resource's `identity` key has changed. */
 void identity_rekey(struct core *core, struct resource *resource);
+
+/* ---- newest.c ---- */
+
+/* Whether an older request waits whose place the lease will take; it need not be linked yet. */
+bool newest_finds_older(const struct core *core, const struct lease *lease);
+/* A waiting or held lease that replaces: the older ones that wait end, and it takes their place. */
+void newest_replaces(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
+/* Whether a newer one has taken the place of the request, which waited with that id. */
+bool newest_finds_newer(
+    const struct core *core, uint32_t uid, const struct acquire_request *ask, uint64_t id);
+/* Its claim of which a lease above it has the identity; NULL: none. */
+const struct claim *newest_of_ancestor(struct core *core, const struct lease *lease);
 
 /* ---- time_limit.c: leases whose time is limited ---- */
 

@@ -235,6 +235,54 @@ void keep_drop(struct core *core, struct lease *lease)
     }
 }
 
+/* ---- another request takes its place ---- */
+
+void keep_note(struct progress *progress, struct lease *lease, const struct lease *other)
+{
+    const struct road *road = lease->waiting->road;
+    *progress = (struct progress){.until = NEVER};
+    for (size_t i = 0; i < other->n_claims; i++) {
+        const struct claim *claim = lease_own_claim(lease, other->claims[i].resource);
+        size_t index = (size_t)(claim - lease->claims);
+        progress->overtaken[i] = lease->waiting->places[index].overtaken;
+        for (size_t k = 0; road && k < other->n_claims; k++) {
+            if (road->claims[k] == index) {
+                progress->claims[k] = (uint8_t)i;
+            }
+        }
+    }
+    if (road) {
+        progress->n_kept = road->n_kept;
+        progress->n_let_go = road->n_let_go;
+        progress->until =
+            sorted_set_contains(&road->timer) ? (nanoseconds)road->timer.major : NEVER;
+    }
+}
+
+void keep_take(struct core *core, struct lease *other, const struct progress *progress)
+{
+    struct road *road = other->waiting->road;
+    for (size_t i = 0; i < other->n_claims; i++) {
+        other->waiting->places[i].overtaken = progress->overtaken[i];
+    }
+    if (!road) {
+        return;
+    }
+    memcpy(road->claims, progress->claims, other->n_claims);
+    road->n_let_go = progress->n_let_go;
+    if (other->waiting->aside) {
+        return;
+    }
+    if (progress->until != NEVER) {
+        sorted_set_insert(&core->keep_timers, &road->timer, (uint64_t)progress->until, other->id);
+    }
+    while (road->n_kept < progress->n_kept) {
+        place_put(core, &other->claims[road->claims[road->n_kept++]], STANDS_KEEPING);
+    }
+    keep_choose(core, other);
+    changed(core, other);
+}
+
 /* ---- time ---- */
 
 void keep_is_due(struct core *core, nanoseconds now, struct effects *effects)

@@ -47,5 +47,16 @@ void keep_fall(struct core *core, struct lease *lease, const struct claim *lost)
 /* The lease is set aside or no longer waits: it stands nowhere. */
 void keep_drop(struct core *core, struct lease *lease);
 
+/* How far a request has come, for one on the same resources that takes its place. */
+struct progress {
+    nanoseconds until; /* when its patience ends; NEVER */
+    uint32_t overtaken[MAX_RESOURCES_PER_LEASE]; /* in the order of the other's claims */
+    uint8_t n_kept, n_let_go;
+    uint8_t claims[MAX_RESOURCES_PER_LEASE]; /* as struct road has them, of the other */
+};
+void keep_note(struct progress *progress, struct lease *lease, const struct lease *other);
+/* The other one has just begun to wait. */
+void keep_take(struct core *core, struct lease *other, const struct progress *progress);
+
 /* The first lease that is due lets go. */
 void keep_is_due(struct core *core, nanoseconds now, struct effects *effects);

@@ -223,7 +223,7 @@ struct lease {
     void *origin;
     void *entry; /* fleet scope: its session's */
 
-    uint64_t ticket; /* 0: none yet; in host scope only while it waits, once it was moved
+    uint64_t ticket; /* 0: none yet; in host scope only while it waits, if it is not its id
                         (base/ticket.h) */
     struct tenant *tenant; /* fleet scope, once linked; else NULL */
     uint64_t news_serial; /* its newest entry in the news; 0: none */
@@ -249,6 +249,12 @@ static inline bool claim_is_share(const struct claim *claim)
 static inline const struct unit *claim_first_unit(const struct claim *claim)
 {
     return claim->of ? claim->of->units : claim->units;
+}
+
+/* A request that replaces others has its identity only once it is granted. */
+static inline bool lease_has_identity(const struct lease *lease)
+{
+    return lease->state == LEASE_HELD || lease->attributes.replace == REPLACE_NOTHING;
 }
 
 /* Its own claim of the resource; NULL: it has none. */

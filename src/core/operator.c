@@ -21,7 +21,7 @@ void operator_deny_waiters(struct core *core, struct resource *resource, waiter_
     nanoseconds now, struct effects *effects)
 {
     size_t n;
-    struct claim **waiters = queue_waiters(resource, &n);
+    struct claim **waiters = place_waiters(resource, &n);
     for (size_t i = 0; i < n; i++) {
         enum outcome outcome = judge(core, waiters[i]);
         if (outcome != OUTCOME_OK) {

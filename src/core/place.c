@@ -8,8 +8,7 @@
 void place_insert(struct sorted_set *order, struct sorted_set_node *node, const struct lease *lease,
     uint32_t weight)
 {
-    bool has_own = lease->ticket != 0 && lease->database == 0; /* else a database has the order */
-    uint64_t ticket = has_own ? lease->ticket : lease->id;
+    uint64_t ticket = lease_rank(lease);
     uint64_t row = ticket_is_first(ticket)
         ? 0
         : (uint64_t)(1 + MAX_PRIORITY - lease->attributes.priority);
@@ -121,4 +120,20 @@ void queue_look_at(struct core *core, struct lease *lease)
     if (!sorted_set_contains(node)) {
         place_insert(&core->agenda, node, lease, 0);
     }
+}
+
+struct claim **place_waiters(const struct resource *resource, size_t *np)
+{
+    const struct sorted_set *orders[N_STANDINGS] = {
+        &resource->queue, &resource->kept, &resource->aside};
+    struct claim **waiters = memory_new((resource_waiting(resource) + 1) * sizeof *waiters);
+    size_t n = 0;
+    for (size_t i = 0; i < N_STANDINGS; i++) {
+        for (struct sorted_set_node *node = sorted_set_first(orders[i]); node;
+             node = sorted_set_next(node)) {
+            waiters[n++] = place_of_node(node)->claim;
+        }
+    }
+    *np = n;
+    return waiters;
 }

@@ -9,6 +9,12 @@
  * fleet leases in that of their requests. Only sorted_set_sum_below() uses the weight. */
 void place_insert(struct sorted_set *order, struct sorted_set_node *node, const struct lease *lease,
     uint32_t weight);
+/* Its ticket on this host. */
+static inline uint64_t lease_rank(const struct lease *lease)
+{
+    bool has_own = lease->ticket != 0 && lease->database == 0; /* else a database has the order */
+    return has_own ? lease->ticket : lease->id;
+}
 /* A lease that begins to wait stands aside until place_put(). */
 void place_enter(struct claim *claim);
 /* The lease no longer waits, wherever it stood. */
@@ -31,3 +37,7 @@ void queue_mark_dirty(struct core *core, struct resource *resource);
 void queue_mark_all_dirty(struct core *core, const struct lease *lease);
 /* This lease is to be looked at, if it still waits then. */
 void queue_look_at(struct core *core, struct lease *lease);
+
+/* The claims of all waiters, those in the queue first, in an array that the caller frees: for walks
+ * during which leases may move between the queue and aside. */
+struct claim **place_waiters(const struct resource *resource, size_t *np);

@@ -27,15 +27,18 @@ static const struct claim *blocked_claim(const struct lease *lease)
     return NULL;
 }
 
-/* By its client, a pause, a closed resource or a limit that is now too small; or a database
- * decides. */
-static bool lease_is_blocked(const struct lease *lease)
+/* By its client, a pause, a closed resource, a limit that is now too small, or the one who has its
+ * identity; or a database decides. */
+static bool lease_is_blocked(const struct core *core, const struct lease *lease)
 {
-    return lease->is_away || lease->database != 0 || blocked_claim(lease);
+    return lease->is_away || lease->database != 0 || blocked_claim(lease) ||
+        core_identity_ahead(core, lease);
 }
 
-enum wait_kind lease_waits_for(struct lease *lease, const struct resource **resourcep)
+enum wait_kind lease_waits_for(
+    const struct core *core, struct lease *lease, const struct resource **resourcep)
 {
+    const struct claim *ahead = core_identity_ahead(core, lease);
     bool is_host_scope = lease->database == 0;
     if (lease->is_away) {
         *resourcep = NULL;
@@ -43,11 +46,15 @@ enum wait_kind lease_waits_for(struct lease *lease, const struct resource **reso
     }
     const struct claim *blocked = is_host_scope ? blocked_claim(lease) : NULL;
     const struct claim *claim = blocked ? blocked
+        : ahead                         ? ahead
         : !is_host_scope                ? NULL
         : lease->waiting->aside         ? quota_first_exceeded(lease)
                                         : lease_station(lease);
     *resourcep = claim ? claim->resource : NULL;
-    return blocked ? WAIT_BLOCKED : is_host_scope && lease->waiting->aside ? WAIT_QUOTA : WAIT_TURN;
+    return blocked                              ? WAIT_BLOCKED
+        : ahead                                 ? WAIT_IDENTITY
+        : is_host_scope && lease->waiting->aside ? WAIT_QUOTA
+                                                : WAIT_TURN;
 }
 
 static void let_in(struct core *core, struct lease *lease)
@@ -80,7 +87,7 @@ static void set_aside(struct core *core, struct lease *lease, bool is_blocked)
  * lease's turn, or its lane's. */
 static void lease_sort(struct core *core, struct lease *lease)
 {
-    bool is_blocked = lease_is_blocked(lease), was_aside = lease->waiting->aside;
+    bool is_blocked = lease_is_blocked(core, lease), was_aside = lease->waiting->aside;
     lane_assign(core, lease);
     if (is_blocked && !lease->waiting->aside) {
         set_aside(core, lease, true);
@@ -181,6 +188,21 @@ void queue_move(struct core *core, struct lease *lease, uint64_t ticket)
 
 /* ---- holding ---- */
 
+void queue_identity_changed(struct core *core, const struct lease *lease)
+{
+    const char *holder = lease->attributes.holder;
+    for (size_t i = 0; holder && i < lease->n_claims; i++) {
+        const struct resource *resource = lease->claims[i].resource;
+        struct table_node *node = NULL;
+        struct lease *other;
+        while ((other = identity_next(core, resource, lease->uid, holder, &node))) {
+            if (!lease_has_identity(other) && other->waiting) {
+                queue_resort_lease(core, other);
+            }
+        }
+    }
+}
+
 void queue_place_holder(struct claim *claim)
 {
     struct sorted_set *holders = &claim->resource->holders;
@@ -213,6 +235,9 @@ static void hold(struct core *core, struct lease *lease, nanoseconds granted_at)
     }
     news_lease(&core->news, lease);
     quota_changed_for(core, lease);
+    if (lease->attributes.replace != REPLACE_NOTHING) {
+        queue_identity_changed(core, lease);
+    }
 }
 
 void queue_make_holder(struct core *core, struct lease *lease, nanoseconds granted_at)
@@ -272,7 +297,8 @@ static bool claim_is_alone(const struct claim *claim)
 bool queue_grant_alone(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
-    bool may = lease->n_claims == 0 || (lease->database == 0 && can_be_granted(core, lease));
+    bool may = lease->n_claims == 0 ||
+        (lease->database == 0 && can_be_granted(core, lease) && !core_identity_ahead(core, lease));
     for (size_t i = 0; may && i < lease->n_claims; i++) {
         may = claim_is_alone(&lease->claims[i]);
     }
@@ -397,26 +423,10 @@ void queue_pump(struct core *core, nanoseconds now, struct effects *effects)
 
 /* ---- after the rules have changed ---- */
 
-struct claim **queue_waiters(const struct resource *resource, size_t *np)
-{
-    const struct sorted_set *orders[N_STANDINGS] = {
-        &resource->queue, &resource->kept, &resource->aside};
-    struct claim **waiters = memory_new((resource_waiting(resource) + 1) * sizeof *waiters);
-    size_t n = 0;
-    for (size_t i = 0; i < N_STANDINGS; i++) {
-        for (struct sorted_set_node *node = sorted_set_first(orders[i]); node;
-             node = sorted_set_next(node)) {
-            waiters[n++] = place_of_node(node)->claim;
-        }
-    }
-    *np = n;
-    return waiters;
-}
-
 void queue_reclassify(struct core *core, struct resource *resource)
 {
     size_t n;
-    struct claim **waiters = queue_waiters(resource, &n);
+    struct claim **waiters = place_waiters(resource, &n);
     for (size_t i = 0; i < n; i++) {
         lease_sort(core, waiters[i]->lease);
     }

@@ -5,6 +5,7 @@
  *   - one of its resources is blocked: paused, closed, or limited to less than it wants;
  *   - its user's quota leaves no room for it (quota.h);
  *   - its client is away: core_set_away();
+ *   - it replaces others, and another lease has its identity (newest.c);
  *   - or, in fleet scope, for as long as it waits: a database decides.
  *
  * An active lease is granted when it may go in the queues of all its resources and each has enough
@@ -46,6 +47,5 @@ void queue_reclassify(struct core *core, struct resource *resource);
 /* Call after lease.is_away of a waiting lease has changed: the same for it alone. */
 void queue_resort_lease(struct core *core, struct lease *lease);
 
-/* The claims of all waiters, those in the queue first, in an array that the caller frees: for walks
- * during which leases may move between the queue and aside. */
-struct claim **queue_waiters(const struct resource *resource, size_t *np);
+/* The lease has got its identity, or has given it up: those who wait for that are sorted again. */
+void queue_identity_changed(struct core *core, const struct lease *lease);

@@ -65,6 +65,9 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client,
 {
     *leasep = NULL;
     *at_faultp = NULL;
+    if (!claims && newest_finds_newer(core, client->uid, ask, id)) {
+        return OUTCOME_REPLACED; /* perhaps while its client was away */
+    }
     if (!core->is_closed || id == 0 || id >= core->first_id || core_find_lease(core, id)) {
         return OUTCOME_LOST;
     }
@@ -85,6 +88,7 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client,
         claims = sorted_claims;
     }
     struct lease *lease = lease_new(ask, client->uid, now);
+    lease->id = id;
     outcome = acquire_resolve(core, ask, are_proven(claims), lease, at_faultp);
     if (outcome == OUTCOME_OK && shares_are_over(lease, claims)) {
         outcome = OUTCOME_LOST;
@@ -102,6 +106,7 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client,
     if (outcome_has_lease(outcome)) {
         effects_change(effects, lease);
         tally_reclaim(lease);
+        newest_replaces(core, lease, now, effects);
         *leasep = lease;
         if (!shares_may_go_on(lease)) {
             stop_restored_share(core, lease, now, effects);

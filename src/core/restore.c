@@ -276,6 +276,8 @@ static void end_restoring(
         stop_restored_share(core, lease, now, effects);
     } else if (is_held && lease->is_ending && LIST_EMPTY(&lease->shares)) {
         lease_over(core, lease, OUTCOME_RELEASED, now, effects);
+    } else if (lease->state == LEASE_WAITING) {
+        newest_replaces(core, lease, now, effects); /* their records may have outlived them */
     }
 }
 

@@ -255,9 +255,7 @@ void lease_over(struct core *core, struct lease *lease, enum outcome why, nanose
 void core_deny(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects)
 {
-    struct client *client = lease_real_client(lease);
-    lease_over(core, lease, why, now, effects);
-    effects_append(effects, EFFECT_DENIED, lease, client, why);
+    lose(core, lease, EFFECT_DENIED, why, now, effects);
 }
 
 void core_end(struct core *core, struct lease *lease, const struct client *by, nanoseconds now,

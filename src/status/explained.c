@@ -225,13 +225,28 @@ static void say_nested(struct explained *lease)
     }
 }
 
+/* It replaces others, and waits for the one that has its identity. */
+static void say_identity(struct story *story, const struct lease *lease)
+{
+    const struct lease *ahead = core_identity_ahead(story->scene->core, lease)->lease;
+    char id[LEASE_ID_SIZE];
+    lease_id_format(id, ahead->id);
+    reasons_say(&story->reasons, "lease %s, which has its identity, %s", id,
+        ahead->state == LEASE_HELD ? "runs" : "waits");
+    reasons_remark(&story->reasons, "waits for lease %s, which has its identity", id);
+}
+
 static void say_blocker(struct explained *lease)
 {
     struct story *story = &lease->story;
     const struct claim *claim = lease->parts[0].waiter.claim; /* of a lease of this host */
     const struct resource *resource;
+    enum wait_kind kind =
+        claim ? lease_waits_for(story->scene->core, claim->lease, &resource) : WAIT_TURN;
     story_say_quotas(story, "its user holds");
-    if (claim && !story->is_over_quota && lease_waits_for(claim->lease, &resource) == WAIT_QUOTA) {
+    if (kind == WAIT_IDENTITY) {
+        say_identity(story, claim->lease);
+    } else if (kind == WAIT_QUOTA && !story->is_over_quota) {
         reasons_remark(&story->reasons, "you hold as many units as one user may");
         story->is_over_quota = true; /* behind an earlier request of the same user */
     } else if (!story->is_over_quota && story->lacks && lease->n > 1) {

@@ -77,15 +77,17 @@ static void fill_life(
 }
 
 /* Why a waiter is passed over at present, if it is, and because of which resource. */
-static void fill_blocker(struct status_lease *line, const struct claim *claim)
+static void fill_blocker(
+    struct status_lease *line, const struct claim *claim, const struct core *core)
 {
     const struct resource *resource;
-    enum wait_kind kind = lease_waits_for(claim->lease, &resource);
+    enum wait_kind kind = lease_waits_for(core, claim->lease, &resource);
     static const char *const words[] = {
         [WAIT_TURN] = blocked_otherwise,
         [WAIT_QUOTA] = blocked_by_quota,
         [WAIT_BLOCKED] = blocked_otherwise,
         [WAIT_AWAY] = "away",
+        [WAIT_IDENTITY] = "identity",
     };
     if (kind != WAIT_TURN || (resource && resource != claim->resource)) {
         line->blocked = words[kind];
@@ -93,7 +95,8 @@ static void fill_blocker(struct status_lease *line, const struct claim *claim)
     }
 }
 
-static void fill_waiter(struct lease_row *row, const struct claim *claim)
+static void fill_waiter(
+    struct lease_row *row, const struct claim *claim, const struct core *core)
 {
     const struct lease *lease = claim->lease;
     struct status_lease *line = &row->line;
@@ -106,7 +109,7 @@ static void fill_waiter(struct lease_row *row, const struct claim *claim)
     line->priority = lease->attributes.priority;
     line->kept = standing == STANDS_KEEPING ? claim->count : 0;
     row->is_aside = standing == STANDS_ASIDE;
-    fill_blocker(line, claim);
+    fill_blocker(line, claim, core);
 }
 
 void lease_row_fill(struct lease_row *row, const struct claim *claim, const struct scene *scene)
@@ -116,7 +119,7 @@ void lease_row_fill(struct lease_row *row, const struct claim *claim, const stru
     row->line.all = claim->is_all;
     row->line.resource = claim->resource->name;
     if (!row->line.is_held) {
-        fill_waiter(row, claim);
+        fill_waiter(row, claim, scene->core);
         return;
     }
     row->unit_words.length = 0;

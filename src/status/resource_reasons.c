@@ -317,7 +317,8 @@ static void find_blocker(struct request_row *request, const struct subject *subj
         request->is_over_quota = strcmp(fleet_field(subject->own, WAITER_BLOCKED), "quota") == 0;
         request->blocker = name_is_valid(blocker) ? blocker : NULL;
     } else if (!subject->scene->database) {
-        bool is_quota = lease_waits_for(subject->claim->lease, &resource) == WAIT_QUOTA;
+        bool is_quota = lease_waits_for(subject->scene->core, subject->claim->lease,
+                            &resource) == WAIT_QUOTA;
         request->is_over_quota = is_quota && resource == subject->row.here;
         request->blocker = resource ? resource->name : NULL;
     }

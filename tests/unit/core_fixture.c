@@ -145,7 +145,9 @@ struct process process_of(uint32_t pid)
 static void ask_take_key(struct acquire_request *ask, const char *key, const char *value)
 {
     for (enum attribute i = 0; i < N_ATTRIBUTES; i++) {
-        if (attribute_rows[i].type == ATTRIBUTE_TEXT && strcmp(attribute_rows[i].word, key) == 0) {
+        bool is_word = attribute_rows[i].type == ATTRIBUTE_TEXT ||
+            attribute_rows[i].type == ATTRIBUTE_REPLACE;
+        if (is_word && strcmp(attribute_rows[i].word, key) == 0) {
             lease_attributes_parse(&ask->attributes, i, value);
             return;
         }

@@ -34,7 +34,8 @@ const char *connect_client(const char *who);
 const char *client_gone(const char *who);
 uint32_t uid_of(const char *who);
 
-/* "s:2 g t:all wait=5 priority=3 holder=x parent=A once=w"; without wait= for ever. Bound to the
+/* "s:2 g t:all wait=5 priority=3 holder=x replace=waiting parent=A
+ * once=w"; without wait= for ever. Bound to the
  * connection, or by pid=7 (which was started at 70) or ttl=5; signal=2 kill-after=3 on-lost=term.
  * The lease is called `lease` from then on. A grant is answered "ok s=0,1 g=a". */
 const char *acquire(const char *who, const char *lease, const char *text);
@@ -101,6 +102,8 @@ const char *restart_with(const char *const lines[]);
 #define restart_without(leases, ...)                                                               \
     restart_without_records(leases, (const char *const[]){__VA_ARGS__, NULL})
 const char *restart_without_records(const char *leases, const char *const lines[]);
+/* After the last of them. */
+const char *restored(void);
 /* A made-up record: "ann id=7 s:2:0,1:17 g:1:b:18 pid=7 until=5" is held, with units and token in
  * the third and fourth part; "bob s:2 g until=5" waits. Keys as for acquire, but for id=, until=,
  * granted= and stopping=. */
@@ -113,6 +116,8 @@ const char *reclaim(const char *who, const char *lease);
 const char *reclaim_unknown(const char *who, const char *lease, const char *text);
 /* The acquire that made the lease comes again; answered as reclaim() is. */
 const char *repeat(const char *who, const char *lease);
+/* Of a request that has just begun to wait: whose job is to be stopped; or "none". */
+const char *replaced_holder(const char *lease);
 /* The lease's name, or "none". */
 const char *find_once(const char *who, const char *once);
 /* "never", or seconds: the end of the grace. */

@@ -323,6 +323,7 @@ static void make_up(struct made_up *made_up, const char *text)
     saved->attributes.priority = ask->attributes.priority;
     saved->attributes.holder = ask->attributes.holder;
     saved->attributes.once = ask->attributes.once;
+    saved->attributes.replace = ask->attributes.replace;
     saved->attributes.on_lost =
         ask->has_on_lost ? ask->attributes.on_lost : saved->attributes.on_lost;
     saved->attributes.kill_after =
@@ -347,6 +348,12 @@ const char *restore(const char *lease, const char *text)
     }
     free(made_up);
     return answer(outcome, NULL);
+}
+
+const char *restored(void)
+{
+    core_end_restoring(world.core, world.now, &world.effects);
+    return answer(OUTCOME_OK, NULL);
 }
 
 /* ---- coming back ---- */
@@ -415,6 +422,12 @@ const char *reclaim_unknown(const char *who, const char *lease, const char *text
         say_units(&out, got);
     }
     return and_effects(&out);
+}
+
+const char *replaced_holder(const char *lease)
+{
+    const struct lease *found = core_replaced_holder(world.core, living(lease));
+    return found ? lease_name(found) : "none";
 }
 
 const char *find_once(const char *who, const char *once)

@@ -25,6 +25,7 @@ const char *const outcome_words[N_OUTCOMES] = {
     [OUTCOME_GRACE] = "grace",
     [OUTCOME_NOT_NEW] = "not-new",
     [OUTCOME_CANCELLED] = "cancelled",
+    [OUTCOME_REPLACED] = "replaced",
     [OUTCOME_RELEASED] = "released",
     [OUTCOME_LOST] = "lost",
     [OUTCOME_DROPPED] = "dropped",

@@ -1,0 +1,163 @@
+/* newest.c - newest only: a request that replaces others takes the place of the older ones of its
+ * *group* that wait, those of its user with its identity for the same resources. doc/ordering.md
+ * has the rule.
+ *
+ * It has no identity before it is granted, and stands aside while another lease has that: a holder,
+ * or a request of another group that replaces nothing. */
+#include "base/ticket.h"
+#include "base/words.h"
+#include "core/internal.h"
+#include "core/keep.h"
+#include "core/queue.h"
+
+#include <stdio.h>
+
+struct group {
+    uint32_t uid;
+    const char *holder; /* NULL: there is none */
+    const struct resource *resources[MAX_RESOURCES_PER_LEASE]; /* what it shares does not count */
+    size_t n;
+};
+
+static struct group group_of(const struct lease *lease)
+{
+    struct group group = {
+        .uid = lease->uid, .holder = lease->attributes.holder, .n = lease->n_claims};
+    for (size_t i = 0; i < group.n; i++) {
+        group.resources[i] = lease->claims[i].resource;
+    }
+    return group;
+}
+
+static bool is_in(const struct group *group, struct lease *lease)
+{
+    bool is_in = lease->uid == group->uid && lease->n_claims == group->n;
+    for (size_t i = 0; is_in && i < group->n; i++) {
+        is_in = lease_own_claim(lease, group->resources[i]);
+    }
+    return is_in;
+}
+
+typedef bool lease_filter(const struct lease *lease, uint64_t id);
+
+static struct lease *find_in(
+    const struct core *core, const struct group *group, lease_filter *is_wanted, uint64_t id)
+{
+    struct lease *lease = NULL;
+    struct table_node *node = NULL;
+    bool is_found = false;
+    while (!is_found && group->holder && group->n > 0 &&
+        (lease = identity_next(core, group->resources[0], group->uid, group->holder, &node))) {
+        is_found = is_wanted(lease, id) && is_in(group, lease);
+    }
+    return is_found ? lease : NULL;
+}
+
+/* ---- older ones ---- */
+
+static bool is_older(const struct lease *lease, uint64_t id)
+{
+    return lease->state == LEASE_WAITING && lease->id < id;
+}
+
+static struct lease *find_older(const struct core *core, const struct lease *lease)
+{
+    if (lease->attributes.replace == REPLACE_NOTHING || lease->database != 0) {
+        return NULL;
+    }
+    struct group group = group_of(lease);
+    return find_in(core, &group, is_older, lease->id != 0 ? lease->id : UINT64_MAX);
+}
+
+bool newest_finds_older(const struct core *core, const struct lease *lease)
+{
+    return find_older(core, lease);
+}
+
+static void deny(struct core *core, struct lease *older, const struct lease *by, nanoseconds now,
+    struct effects *effects)
+{
+    static const struct actor nobody;
+    char id[LEASE_ID_SIZE], reason[LEASE_ID_SIZE + 32];
+    lease_id_format(id, by->id);
+    snprintf(reason, sizeof reason, "lease %s replaces it", id);
+    lease_note_taker(older, &nobody, reason);
+    core_deny(core, older, OUTCOME_REPLACED, now, effects);
+}
+
+/* What others let it have already counts on: a stream of ever newer requests waits like one. */
+static void take_place(struct core *core, struct lease *lease, struct lease *older,
+    nanoseconds now, struct effects *effects)
+{
+    uint64_t ticket = lease_rank(older);
+    struct progress progress;
+    keep_note(&progress, older, lease);
+    deny(core, older, lease, now, effects);
+    queue_move(core, lease, ticket);
+    keep_take(core, lease, &progress);
+    effects_change(effects, lease);
+}
+
+void newest_replaces(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    struct lease *older;
+    while ((older = find_older(core, lease))) {
+        bool is_earlier = lease->state == LEASE_WAITING &&
+            ticket_is_before(lease_rank(older), lease_rank(lease));
+        if (is_earlier) {
+            take_place(core, lease, older, now, effects);
+        } else {
+            deny(core, older, lease, now, effects);
+        }
+    }
+}
+
+/* ---- newer ones ---- */
+
+static bool is_newer(const struct lease *lease, uint64_t id)
+{
+    return lease->attributes.replace != REPLACE_NOTHING && lease->id > id;
+}
+
+bool newest_finds_newer(
+    const struct core *core, uint32_t uid, const struct acquire_request *ask, uint64_t id)
+{
+    struct group group = {.uid = uid, .holder = ask->attributes.holder, .n = ask->n_wants};
+    for (size_t i = 0; i < group.n; i++) {
+        group.resources[i] = core_find_resource(core, ask->wants[i].name);
+        if (!group.resources[i]) {
+            return false;
+        }
+    }
+    return find_in(core, &group, is_newer, id);
+}
+
+/* ---- holders ---- */
+
+const struct claim *newest_of_ancestor(struct core *core, const struct lease *lease)
+{
+    const struct claim *ahead = core_identity_ahead(core, lease);
+    const struct lease *above = ahead ? core_lease_held_up(core, lease) : NULL;
+    for (int i = 0; above && i < MAX_ANCESTORS; i++) {
+        if (above == ahead->lease) {
+            return lease_own_claim((struct lease *)lease, ahead->resource);
+        }
+        above = core_lease_held_up(core, above);
+    }
+    return NULL;
+}
+
+static bool is_stoppable(const struct lease *lease, uint64_t id)
+{
+    (void)id;
+    return lease->state == LEASE_HELD && core_would_stop(lease, OUTCOME_WITHDRAWN);
+}
+
+struct lease *core_replaced_holder(const struct core *core, const struct lease *lease)
+{
+    bool is_to_stop = lease->state == LEASE_WAITING && lease->database == 0 &&
+        lease->attributes.replace == REPLACE_RUNNING;
+    struct group group = group_of(lease);
+    return is_to_stop ? find_in(core, &group, is_stoppable, 0) : NULL;
+}
