@@ -75,8 +75,8 @@ void ended_units(struct text *out, const struct saved_lease *lease)
 
 const char *ended_how(const struct ended_lease *ended, const char **codep)
 {
-    enum { N_OF_WAITS = 2 };
-    static const char *const of_waits[N_OF_WAITS] = {"timeout", "cancelled"};
+    enum { N_OF_WAITS = 3 };
+    static const char *const of_waits[N_OF_WAITS] = {"timeout", "cancelled", "replaced"};
     const char *how = ended->entry->how;
     bool is_plain = (ended->lease->is_held && strcmp(how, "no-space") != 0) ||
         words_index(how, of_waits, N_OF_WAITS) < N_OF_WAITS;

@@ -457,6 +457,7 @@ void reasons_reserved(struct reasons *reasons, const struct reasons_resource *re
 static void add_blocker(struct text *out, const struct status_lease *first)
 {
     bool is_quota = first->blocked && strcmp(first->blocked, "quota") == 0;
+    bool is_identity = first->blocked && strcmp(first->blocked, "identity") == 0;
     if (first->all) {
         text_add(out, ", and wants all of it");
     } else if (first->wants > 1) {
@@ -464,6 +465,8 @@ static void add_blocker(struct text *out, const struct status_lease *first)
     }
     if (is_quota) {
         text_add(out, "; its user holds as many units as one user may");
+    } else if (is_identity) {
+        text_add_format(out, "; another lease has its identity on %s", first->blocker);
     } else if (first->blocked && first->blocker) {
         text_add_format(out, "; it lacks %s", first->blocker);
     }

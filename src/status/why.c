@@ -22,6 +22,18 @@ struct refusal {
     nanoseconds now;
 };
 
+static void why_held(struct text *out, const struct refusal *refusal)
+{
+    const struct lease *lease = refusal->same_identity;
+    const char *identity = refusal->ask->attributes.holder;
+    if (lease) {
+        text_add_format(out, "the identity %s already %s it, as pid %d", identity,
+            lease->state == LEASE_HELD ? "has" : "waits for", refusal->viewer->pid_of(lease));
+    } else {
+        text_add_format(out, "the identity %s already has it", identity);
+    }
+}
+
 /* As in the line of a waiting berth, which begins with the name. */
 static void why_in_use(struct text *out, const struct refusal *refusal)
 {
@@ -29,6 +41,11 @@ static void why_in_use(struct text *out, const struct refusal *refusal)
         .core = refusal->core, .viewer = refusal->viewer, .now = refusal->now};
     struct text brief = TEXT_INIT;
     uint32_t waiting = resource_waiting(refusal->resource);
+    const struct lease *same = refusal->same_identity;
+    if (refusal->ask->attributes.replace != REPLACE_NOTHING && same && lease_has_identity(same)) {
+        why_held(out, refusal);
+        return;
+    }
     resource_brief(&brief, &scene, refusal->want->name,
         refusal->want->is_all ? WANTS_ALL : refusal->want->count);
     text_add(out, brief.bytes + strlen(refusal->want->name) + strlen(": "));
@@ -94,18 +111,6 @@ static void why_paused(struct text *out, const struct refusal *refusal)
     resource_set_pause(&paused, &core_pause(refusal->core, refusal->want->name)->decision);
     said_name_users(&paused, refusal->viewer);
     pause_write(out, &paused);
-}
-
-static void why_held(struct text *out, const struct refusal *refusal)
-{
-    const struct lease *lease = refusal->same_identity;
-    const char *identity = refusal->ask->attributes.holder;
-    if (lease) {
-        text_add_format(out, "the identity %s already %s it, as pid %d", identity,
-            lease->state == LEASE_HELD ? "has" : "waits for", refusal->viewer->pid_of(lease));
-    } else {
-        text_add_format(out, "the identity %s already has it", identity);
-    }
 }
 
 static void why_forbidden(struct text *out, const struct refusal *refusal)

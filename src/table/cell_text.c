@@ -105,7 +105,8 @@ void text_add_blocked(
 {
     bool is_quota = lease->blocked && strcmp(lease->blocked, "quota") == 0;
     bool is_this = lease->blocker && strcmp(lease->blocker, resource->name) == 0;
-    if (!lease->blocker || (is_quota && is_this)) {
+    bool is_identity = lease->blocked && strcmp(lease->blocked, "identity") == 0;
+    if (!lease->blocker || is_identity || (is_quota && is_this)) {
         text_add_safe(text, "%s", lease->blocked);
     } else if (!is_this) {
         text_add_safe(text, "%s%s", is_quota ? "quota of " : "", lease->blocker);

@@ -70,6 +70,9 @@
     if (waiter.blocked === 'other') {
       return 'waits for ' + (waiter.blocker || 'another resource') + ' as well';
     }
+    if (waiter.blocked === 'identity') {
+      return 'another lease has its identity';
+    }
     if (waiter.blocked === 'away') {
       return 'its client is stopped';
     }

@@ -26,7 +26,8 @@
     return units;
   }
 
-  const hasFailed = (lease) => (lease.how !== 'released' && lease.how !== 'cancelled') ||
+  const hasFailed = (lease) => (lease.how !== 'released' && lease.how !== 'cancelled' &&
+    lease.how !== 'replaced') ||
     (lease.exit !== null && lease.exit !== 0) || Boolean(lease.signal);
 
   const hostOf = (span) => span.lease.host || berth.model.host;
