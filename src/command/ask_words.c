@@ -202,6 +202,10 @@ static bool parse_attributes(struct call *call, struct acquire_request *ask)
             return refuse_value(call, attribute_keys[i]);
         }
     }
+    if (ask->attributes.replace != REPLACE_NOTHING && !ask->attributes.holder) {
+        answer_error_saying(call->out, CODE_BAD_VALUE, "replace: needs holder");
+        return false;
+    }
     ask->has_kill_after = keys[KEY_INDEX_kill_after] != NULL;
     ask->has_on_lost = keys[KEY_INDEX_on_lost] != NULL;
     return true;

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "command/ask_words.h"
+#include "command/own_lease.h"
 #include "conn/command_call.h"
 #include "conn/conn.h"
 #include "conn/disk_wait.h"
@@ -192,6 +193,7 @@ static void command_acquire_take_lease(struct call *call, const struct asked *as
         session_restore(fleet_session(call->server->fleet, lease->database), lease);
     }
     answer_acquired(call, lease, outcome);
+    own_lease_stop_replaced(call, lease);
 }
 
 /* A waiter that may no longer use the resource is refused; a holder keeps the lease. */

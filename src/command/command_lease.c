@@ -416,6 +416,24 @@ static void revoke_lease(struct call *call, struct lease *lease)
     call_ok(call);
 }
 
+/* As by `revoke` of its own user. */
+void own_lease_stop_replaced(struct call *call, const struct lease *by)
+{
+    struct server *server = call->server;
+    struct lease *lease = core_replaced_holder(server->core, by);
+    if (lease && !job_holder_may_not_signal(lease)) {
+        const struct actor actor = call_operator(call).by;
+        char reason[LEASE_ID_SIZE + 32], id[LEASE_ID_SIZE];
+        lease_id_format(id, by->id);
+        snprintf(reason, sizeof reason, "lease %s replaces it", id);
+        lease_log_taken(&server->databases, lease, call_operator(call), COMMAND_revoke, "revoked",
+            reason);
+        lease_note_taker(lease, &actor, reason);
+        core_revoke(
+            server->core, lease, OUTCOME_WITHDRAWN, reason, call->now, &server->effects);
+    }
+}
+
 static void drop_lease(struct call *call, struct lease *lease)
 {
     note_taken(call, lease, "dropped");
