@@ -60,11 +60,12 @@ static const struct option_row *find_letter(const struct option_reader *reader, 
 static enum option_fault take(
     struct option_reader *reader, const struct option_row *row, char *argument)
 {
-    if (row->argument && !argument) {
+    bool needs_argument = row->argument && row->argument[0] != '\0';
+    if (needs_argument && !argument) {
         argument = *reader->argv;
         reader->argv += argument != NULL;
     }
-    if (row->argument && !argument) {
+    if (needs_argument && !argument) {
         return OPTION_WITHOUT_ARGUMENT;
     }
     reader->last = row;
@@ -172,7 +173,7 @@ void option_table_help(
         size_t begin = out->length;
         const char letter[] = {'-', row->letter, ',', '\0'};
         text_add_format(out, "  %-3s --%s%s%s", row->letter ? letter : "", row->word,
-            row->argument ? " " : "", row->argument ? row->argument : "");
+            row->argument && *row->argument ? " " : "", row->argument ? row->argument : "");
         for (const char *line = row->help; line; line = strchr(line, '\n')) {
             line += *line == '\n';
             if (out->length - begin + GAP > width) {

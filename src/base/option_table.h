@@ -14,7 +14,7 @@ struct option_row {
     char letter; /* 0: a long option only */
     unsigned in; /* bits: what they mean, the table says */
     const char *word;
-    const char *argument; /* as the help names it; NULL: none */
+    const char *argument; /* as the help names it; NULL: none; "": one after a "=", or none */
     set_option *set; /* NULL: its bit is enough */
     size_t offset; /* of the member */
     const char *help; /* lines with LF between them */

@@ -200,7 +200,8 @@ static enum acquisition_result is_not_reclaimed(
         return ask_again(acquisition, now);
     }
     bool may_pass = code_table[answer->code].exit_status == STATUS_NOT_ACQUIRED &&
-        answer->code != CODE_TIMEOUT && answer->code != CODE_CANCELLED;
+        answer->code != CODE_TIMEOUT && answer->code != CODE_CANCELLED &&
+        answer->code != CODE_REPLACED;
     if (may_pass) {
         outage_set(&acquisition->outage, false, answer->code_word);
         return acquisition_is_absent(acquisition, now);

@@ -78,6 +78,10 @@ static bool take_all_wanted(struct options *options, char **words, int n)
         message("no NAME");
         return false;
     }
+    if (options->replace != REPLACE_NOTHING && !options->holder) {
+        message("--replace needs --holder ID");
+        return false;
+    }
     for (int i = 0; i < n; i++) {
         if (!take_wanted(options, words[i])) {
             return false;

@@ -114,6 +114,14 @@ static const char *set_nested(void *member, char *argument)
     return word_look_up(nested_words, argument, member) ? NULL : "not one of refuse, count, share";
 }
 
+static const char *set_replace(void *member, char *argument)
+{
+    enum replace *replace = member;
+    *replace = REPLACE_WAITING;
+    bool is_good = !argument || (word_look_up(replace_words, argument, member) && *replace != 0);
+    return is_good ? NULL : "not one of waiting, running";
+}
+
 int signal_parse(const char *word)
 {
     uint64_t number;
@@ -190,6 +198,9 @@ const struct option_row option_rows[] = {
         "the lease that this identity holds on NAME"},
     {0, IN_RELEASE, "item", "ITEM", TO(set_item, item),
         "the lease that holds this item, or slot, of NAME"},
+    {0, IN_BOTH, "replace", "", TO(set_replace, replace),
+        "end an older request of --holder that waits, and take its place;\n"
+        "--replace=running: and stop the job of one that was granted"},
     {0, IN_BOTH, "reason", "TEXT", TO(set_reason, reason), "text for berthctl status to show"},
     {'s', IN_BOTH, "signal", "SIG", TO(set_signal, signal),
         "the signal that asks the job to stop (TERM)"},

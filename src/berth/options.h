@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/nested.h"
 #include "base/on_lost.h"
+#include "base/replace.h"
 #include "base/option_table.h"
 #include "berth/file_lock.h"
 
@@ -46,6 +47,7 @@ struct options {
     nanoseconds kill_after; /* a span; NEVER: not given */
     enum on_lost on_lost;
     enum nested nested;
+    enum replace replace;
     enum if_down if_down;
     const char *item, *export, *socket;
     const char *holder, *reason; /* attributes of the lease */

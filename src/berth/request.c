@@ -89,6 +89,9 @@ static void request_add_keys(
     }
     if (with & WITH_NAMES) {
         request_add_text(line, KEY_INDEX_holder, options->holder);
+        if (options->replace != REPLACE_NOTHING) {
+            request_add_text(line, KEY_INDEX_replace, replace_words[options->replace]);
+        }
         request_add(line, " once=%016llx", (unsigned long long)params->once);
         if (params->parent && lease_id_parse(params->parent, &id)) {
             request_add_text(line, KEY_INDEX_parent, params->parent);
