@@ -166,7 +166,6 @@ enum outcome acquire_wait(struct core *core, struct lease *lease, const struct a
         return fleet_begin(core, lease, ask->wait == 0, effects);
     }
     const struct claim *ancestral = circle_of_one(core, lease);
-    ancestral = ancestral ? ancestral : newest_of_ancestor(core, lease);
     if (ancestral) {
         *at_faultp = ask->wants[ancestral - lease->claims].name;
         return OUTCOME_ANCESTOR;

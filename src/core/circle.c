@@ -84,6 +84,14 @@ static bool never_fits_quota(const struct claim *claim)
         claim->resource->definition->max_units_per_user, claim->usage->n_inside, claim->count);
 }
 
+/* One who holds, and is not being stopped, has the identity that its lease waits for. */
+static bool never_has_identity(const struct core *core, const struct claim *claim)
+{
+    const struct claim *ahead = core_identity_ahead(core, claim->lease);
+    return ahead && ahead->resource == claim->resource && ahead->lease->n_inside > 0 &&
+        ahead->lease->stopping == OUTCOME_OK;
+}
+
 const struct claim *circle_of_one(struct core *core, const struct lease *lease)
 {
     const struct claim *found = NULL;
@@ -92,7 +100,9 @@ const struct claim *circle_of_one(struct core *core, const struct lease *lease)
         put_inside(line, true);
         for (size_t i = 0; !found && i < lease->n_claims; i++) {
             const struct claim *claim = &lease->claims[i];
-            found = never_has_units(claim) || never_fits_quota(claim) ? claim : NULL;
+            bool never = never_has_units(claim) || never_fits_quota(claim) ||
+                never_has_identity(core, claim);
+            found = never ? claim : NULL;
         }
         put_inside(line, false);
     }
@@ -154,7 +164,8 @@ static const struct claim *claim_in_the_way(struct search *search, const struct 
 
 static bool is_never_granted(struct search *search, const struct claim *claim)
 {
-    return never_has_units(claim) || never_fits_quota(claim) || claim_in_the_way(search, claim);
+    return never_has_units(claim) || never_fits_quota(claim) ||
+        never_has_identity(search->core, claim) || claim_in_the_way(search, claim);
 }
 
 static const struct claim *claim_never_granted(struct search *search, const struct lease *lease)

@@ -83,6 +83,29 @@ static const struct resource *find_kind_conflict(
     return NULL;
 }
 
+static void claim_rekey(struct core *core, struct claim *claim)
+{
+    if (!claim_is_share(claim)) {
+        identity_remove(core, claim);
+        identity_add(core, claim);
+    }
+}
+
+/* Its key `identity` has changed. */
+static void identity_rekey(struct core *core, struct resource *resource)
+{
+    struct claim *claim = resource_first_holder(resource);
+    for (; claim; claim = claim_next_holder(claim)) {
+        claim_rekey(core, claim);
+    }
+    size_t n;
+    struct claim **waiters = place_waiters(resource, &n);
+    for (size_t i = 0; i < n; i++) {
+        claim_rekey(core, waiters[i]);
+    }
+    free(waiters);
+}
+
 /* The units are of the same kind as before. Runtime changes last until their key's value
  * changes. */
 static void resource_redefine(

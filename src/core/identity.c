@@ -1,8 +1,6 @@
 #include "base/memory.h"
 #include "core/internal.h"
-#include "core/place.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Ignores the uid where the resource shares identities. */
@@ -73,28 +71,6 @@ void identity_remove(struct core *core, struct claim *claim)
     if (claim->lease->attributes.holder) {
         table_remove(&core->identities, &claim->by_identity);
     }
-}
-
-static void claim_rekey(struct core *core, struct claim *claim)
-{
-    if (!claim_is_share(claim)) {
-        identity_remove(core, claim);
-        identity_add(core, claim);
-    }
-}
-
-void identity_rekey(struct core *core, struct resource *resource)
-{
-    struct claim *claim = resource_first_holder(resource);
-    for (; claim; claim = claim_next_holder(claim)) {
-        claim_rekey(core, claim);
-    }
-    size_t n;
-    struct claim **waiters = place_waiters(resource, &n);
-    for (size_t i = 0; i < n; i++) {
-        claim_rekey(core, waiters[i]);
-    }
-    free(waiters);
 }
 
 /* ---- repeated requests ---- */

@@ -151,8 +151,6 @@ void identity_remove(struct core *core, struct claim *claim);
 /* The next lease that has the identity or waits for it; *nodep is NULL at first. */
 struct lease *identity_next(const struct core *core, const struct resource *resource, uint32_t uid,
     const char *holder, struct table_node **nodep);
-/* Call after the resource's `identity` key has changed. */
-void identity_rekey(struct core *core, struct resource *resource);
 
 /* ---- newest.c ---- */
 
@@ -164,8 +162,6 @@ void newest_replaces(
 /* Whether a newer one has taken the place of the request, which waited with that id. */
 bool newest_finds_newer(
     const struct core *core, uint32_t uid, const struct acquire_request *ask, uint64_t id);
-/* Its claim of which a lease above it has the identity; NULL: none. */
-const struct claim *newest_of_ancestor(struct core *core, const struct lease *lease);
 
 /* ---- time_limit.c: leases whose time is limited ---- */
 

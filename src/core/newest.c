@@ -135,19 +135,6 @@ bool newest_finds_newer(
 
 /* ---- holders ---- */
 
-const struct claim *newest_of_ancestor(struct core *core, const struct lease *lease)
-{
-    const struct claim *ahead = core_identity_ahead(core, lease);
-    const struct lease *above = ahead ? core_lease_held_up(core, lease) : NULL;
-    for (int i = 0; above && i < MAX_ANCESTORS; i++) {
-        if (above == ahead->lease) {
-            return lease_own_claim((struct lease *)lease, ahead->resource);
-        }
-        above = core_lease_held_up(core, above);
-    }
-    return NULL;
-}
-
 static bool is_stoppable(const struct lease *lease, uint64_t id)
 {
     (void)id;

@@ -211,3 +211,22 @@ Test(replace, restarts)
 {
     tell(restarts);
 }
+
+static const struct story circles[] = {
+    /* C's job asks under A for what B holds, whose job asks under B for the identity of A. */
+    {"over an identity",
+        {"semaphore s limit=9", "lock d", "bob has A: s holder=x", "bob has B: d",
+            "bob waits C: d parent=A",
+            "bob acquires D: s holder=x replace=waiting parent=B -> circle s",
+            "bob ends B -> ok; C granted d=0"}},
+    {"but for one that is being stopped",
+        {"semaphore s limit=9", "lock d", "bob has A: s holder=x pid=7", "bob has B: d",
+            "bob waits C: d parent=A", "withdraw A -> ok; A watch; A stop withdrawn",
+            "bob waits D: s holder=x replace=waiting parent=B",
+            "bob waits E: s holder=x replace=waiting parent=A -> waiting; D " BY("38")}},
+};
+
+Test(replace, circles)
+{
+    tell(circles);
+}
