@@ -395,6 +395,11 @@ static void reclaim_unknown(struct call *call, uint64_t id)
         !ask_parse_attributes(call, &asked.ask)) {
         return;
     }
+    if (!texts[0] &&
+        core_is_replaced(call->server->core, call->conn->client.uid, &asked.ask, id)) {
+        call_refuse(call, CODE_REPLACED, NULL);
+        return;
+    }
     if (parse_said(call, &asked.ask, texts, &proven) && was_given(call, &asked.ask, &proven) &&
         !is_over(call, id)) {
         asked.claims = proven.is_held ? proven.claims : NULL;

@@ -221,7 +221,7 @@ enum outcome core_reclaim(struct core *core, struct client *client, struct lease
     nanoseconds now, struct effects *effects);
 /* Reclaims a lease that nobody remembers, during a closed grace: checked like an acquire. `claims`
  * has one for each want; NULL if the lease was waiting. OUTCOME_LOST if the units cannot be had
- * back; OUTCOME_REPLACED, also without such a grace, if a newer request has taken its place.
+ * back.
  *
  * Tokens other than 0 are proven, either all or none. A lease with a proof keeps its tokens;
  * another lease that has one of its units with a smaller token is lost, and no longer counts in any
@@ -233,6 +233,11 @@ enum outcome core_reclaim(struct core *core, struct client *client, struct lease
 enum outcome core_reclaim_unknown(struct core *core, struct client *client,
     const struct acquire_request *ask, uint64_t id, const struct saved_claim claims[],
     nanoseconds now, struct effects *effects, struct lease **leasep, const char **at_faultp);
+/* Whether a newer request of that user, which waits or is held, has taken the place of the one with
+ * that id, perhaps while its client was away: that one waits no longer, whether anybody remembers it
+ * or not. */
+bool core_is_replaced(
+    const struct core *core, uint32_t uid, const struct acquire_request *ask, uint64_t id);
 /* The living lease that an acquire of that user with the same `once` has made; the newest if there
  * are several, which only records and reclaims can bring about. */
 struct lease *core_find_once(struct core *core, uint32_t uid, const char *once);

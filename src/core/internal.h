@@ -159,9 +159,6 @@ bool newest_finds_older(const struct core *core, const struct lease *lease);
 /* A waiting or held lease that replaces: the older ones that wait end, and it takes their place. */
 void newest_replaces(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
-/* Whether a newer one has taken the place of the request, which waited with that id. */
-bool newest_finds_newer(
-    const struct core *core, uint32_t uid, const struct acquire_request *ask, uint64_t id);
 
 /* ---- time_limit.c: leases whose time is limited ---- */
 

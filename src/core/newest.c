@@ -120,7 +120,7 @@ static bool is_newer(const struct lease *lease, uint64_t id)
     return lease->attributes.replace != REPLACE_NOTHING && lease->id > id;
 }
 
-bool newest_finds_newer(
+bool core_is_replaced(
     const struct core *core, uint32_t uid, const struct acquire_request *ask, uint64_t id)
 {
     struct group group = {.uid = uid, .holder = ask->attributes.holder, .n = ask->n_wants};

@@ -65,9 +65,6 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client,
 {
     *leasep = NULL;
     *at_faultp = NULL;
-    if (!claims && newest_finds_newer(core, client->uid, ask, id)) {
-        return OUTCOME_REPLACED; /* perhaps while its client was away */
-    }
     if (!core->is_closed || id == 0 || id >= core->first_id || core_find_lease(core, id)) {
         return OUTCOME_LOST;
     }

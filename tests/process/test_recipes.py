@@ -147,6 +147,23 @@ def test_builds_go_on_without_berthd(shell, daemon):
     assert shell.run(RECIPES["ci_build"])[:2] == (0, "make -j4 \n")
 
 
+def test_the_newest_build_of_a_branch(shell, daemon):
+    shell.program("bin/make")
+    branch = {"CI_PROJECT_PATH": "shop/web", "CI_COMMIT_REF_NAME": "main"}
+    first = shell.start(RECIPES["ci_newest"], **branch)
+    shell.next_job()
+    second = shell.start(RECIPES["ci_newest"], **branch)
+    assert shell.end(first)[0] == 124
+    pid, command = shell.next_job()
+    assert command.endswith("make -j4 check")
+    other = shell.start(RECIPES["ci_newest"], CI_PROJECT_PATH="shop/web", CI_COMMIT_REF_NAME="fix")
+    beside, _ = shell.next_job()
+    asked_until(daemon, holders_and_waiters("build", 2, 0))
+    for process, job in ((second, pid), (other, beside)):
+        shell.let_go(job)
+        assert shell.end(process)[0] == 0
+
+
 def test_a_step_of_github(shell):
     shell.program("bin/make", '#!/bin/sh\necho "make $*" "$BERTH_NAME"\n')
     step = textwrap.dedent(RECIPES["ci_github"].partition("run: |\n")[2])

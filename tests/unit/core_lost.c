@@ -411,8 +411,11 @@ const char *reclaim_unknown(const char *who, const char *lease, const char *text
         claims[i].units = units[i];
         claims[i].token = token ? number(token) : 0;
     }
-    enum outcome outcome = core_reclaim_unknown(world.core, client(who), &parsed.ask,
-        named(lease)->id, is_held ? claims : NULL, world.now, &world.effects, &got, &at_fault);
+    uint64_t id = named(lease)->id;
+    enum outcome outcome = !is_held && core_is_replaced(world.core, uid_of(who), &parsed.ask, id)
+        ? OUTCOME_REPLACED
+        : core_reclaim_unknown(world.core, client(who), &parsed.ask, id, is_held ? claims : NULL,
+              world.now, &world.effects, &got, &at_fault);
     struct text out = text_new();
     say(&out, "%s%s%s", outcome_words[outcome], at_fault ? " " : "", at_fault ? at_fault : "");
     cr_assert_eq(
