@@ -15,16 +15,16 @@ enum { MAX_DOUBLINGS = 40 };
 
 /* ---- the road ---- */
 
-static uint32_t of_limit(const struct claim *claim)
+/* Of what the claim wants its count: all is the whole, also of nothing. */
+static uint64_t whole_of(const struct claim *claim)
 {
-    return claim->is_all ? resource_limit(claim->resource) : claim->count;
+    return claim->is_all ? claim->count : resource_limit(claim->resource);
 }
 
 /* The claim to the larger part of its limit comes first, then the name decides. */
 static bool comes_before(const struct claim *a, const struct claim *b)
 {
-    uint64_t part_a = (uint64_t)of_limit(a) * resource_limit(b->resource);
-    uint64_t part_b = (uint64_t)of_limit(b) * resource_limit(a->resource);
+    uint64_t part_a = a->count * whole_of(b), part_b = b->count * whole_of(a);
     return part_a != part_b ? part_a > part_b : strcmp(a->resource->name, b->resource->name) < 0;
 }
 

@@ -9,9 +9,9 @@
 /* A larger part of the limit, or the same and an earlier name. */
 static bool comes_first(const struct model_claim *a, const struct model_claim *b)
 {
-    uint64_t of_a = a->is_all ? model_limit(a->resource) : a->count;
-    uint64_t of_b = b->is_all ? model_limit(b->resource) : b->count;
-    uint64_t left = of_a * model_limit(b->resource), right = of_b * model_limit(a->resource);
+    uint64_t whole_of_a = a->is_all ? a->count : model_limit(a->resource);
+    uint64_t whole_of_b = b->is_all ? b->count : model_limit(b->resource);
+    uint64_t left = a->count * whole_of_b, right = b->count * whole_of_a;
     return left > right || (left == right && strcmp(a->resource->name, b->resource->name) < 0);
 }
 
