@@ -126,7 +126,7 @@ static enum outcome why_not_now(const struct core *core, const struct lease *lea
         : core_is_closed(core)        ? OUTCOME_GRACE
                                       : OUTCOME_WOULD_WAIT;
     const struct claim *ahead = core_identity_ahead(core, lease);
-    *at_faultp = ahead ? ahead->resource->name : NULL;
+    *at_faultp = ahead && why == OUTCOME_WOULD_WAIT ? ahead->resource->name : NULL;
     for (size_t i = lease->n_claims; i-- > 0;) {
         const struct resource *resource = lease->claims[i].resource;
         if (resource_is_paused(resource)) {

@@ -87,9 +87,9 @@ static bool never_fits_quota(const struct claim *claim)
 /* One who holds, and is not being stopped, has the identity that its lease waits for. */
 static bool never_has_identity(const struct core *core, const struct claim *claim)
 {
-    const struct claim *ahead = core_identity_ahead(core, claim->lease);
-    return ahead && ahead->resource == claim->resource && ahead->lease->n_inside > 0 &&
-        ahead->lease->stopping == OUTCOME_OK;
+    bool waits = core_identity_ahead(core, claim->lease);
+    const struct claim *ahead = waits ? claim_identity_ahead(core, claim) : NULL;
+    return ahead && ahead->lease->n_inside > 0 && ahead->lease->stopping == OUTCOME_OK;
 }
 
 const struct claim *circle_of_one(struct core *core, const struct lease *lease)

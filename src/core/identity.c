@@ -43,18 +43,23 @@ struct lease *core_find_identity(
     return first;
 }
 
+const struct claim *claim_identity_ahead(const struct core *core, const struct claim *claim)
+{
+    const struct lease *lease = claim->lease;
+    struct lease *other = core_find_identity(
+        core, claim->resource, lease->uid, lease->attributes.holder);
+    return other && lease_has_identity(other) ? lease_own_claim(other, claim->resource) : NULL;
+}
+
 const struct claim *core_identity_ahead(const struct core *core, const struct lease *lease)
 {
-    const struct lease_attributes *own = &lease->attributes;
-    bool waits = !lease_has_identity(lease) && own->holder && lease->database == 0;
-    for (size_t i = 0; waits && i < lease->n_claims; i++) {
-        const struct resource *resource = lease->claims[i].resource;
-        struct lease *other = core_find_identity(core, resource, lease->uid, own->holder);
-        if (other && other != lease && lease_has_identity(other)) {
-            return lease_own_claim(other, resource);
-        }
+    const struct claim *ahead = NULL;
+    bool waits =
+        !lease_has_identity(lease) && lease->attributes.holder && lease->database == 0;
+    for (size_t i = 0; waits && !ahead && i < lease->n_claims; i++) {
+        ahead = claim_identity_ahead(core, &lease->claims[i]);
     }
-    return NULL;
+    return ahead;
 }
 
 void identity_add(struct core *core, struct claim *claim)

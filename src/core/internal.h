@@ -152,6 +152,9 @@ void identity_remove(struct core *core, struct claim *claim);
 struct lease *identity_next(const struct core *core, const struct resource *resource, uint32_t uid,
     const char *holder, struct table_node **nodep);
 
+/* The claim of the lease that has the identity of this one, whose lease waits for that; or NULL. */
+const struct claim *claim_identity_ahead(const struct core *core, const struct claim *claim);
+
 /* ---- newest.c ---- */
 
 /* Whether an older request waits whose place the lease will take; it need not be linked yet. */

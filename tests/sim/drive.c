@@ -197,7 +197,8 @@ void core_ask_init(struct core_ask *out, struct simulation *simulation, const st
             .kill_after = ask->kill_after,
             .on_lost = (uint8_t)ask->on_lost,
             .signal = ask->is_programs ? 0 : SIGNAL_TERM,
-            .parent = ask->parent},
+            .parent = ask->parent,
+            .replace = (uint8_t)ask->replace},
         .pid = pid,
         .binding = ask->binding,
         .ttl = ask->ttl,
@@ -241,7 +242,12 @@ static void do_acquire(struct simulation *simulation, const struct operation *op
         trace->grant = grant_of(lease);
     }
     take_effects(simulation);
+    uint64_t id = lease ? lease->id : 0;
     model_acquire(simulation->model, operation->client, wanted);
+    const struct lease *found = core_find_lease(simulation->core, id);
+    const struct lease *running = found ? core_replaced_holder(simulation->core, found) : NULL;
+    REQUIRE((running ? running->id : 0) == model_replaced_holder(simulation->model, id),
+        "%ju is to stop %ju", (uintmax_t)id, (uintmax_t)(running ? running->id : 0));
 }
 
 static void do_end(struct simulation *simulation, const struct operation *operation)

@@ -310,9 +310,15 @@ void do_reclaim_unknown(struct simulation *simulation, const struct operation *o
     struct lease *lease;
     core_ask_init(&ask, simulation, &operation->ask);
     unit_lists_init(&lists, simulation, operation);
-    trace->outcome = core_reclaim_unknown(simulation->core, &simulation->clients[operation->client],
-        &ask.ask, operation->lease, operation->was_held ? lists.claims : NULL, operation->now,
-        &simulation->effects, &lease, &trace->at_fault);
+    struct client *client = &simulation->clients[operation->client];
+    bool is_replaced = !operation->was_held &&
+        core_is_replaced(simulation->core, client->uid, &ask.ask, operation->lease);
+    lease = NULL;
+    trace->outcome = is_replaced ? OUTCOME_REPLACED
+                                 : core_reclaim_unknown(simulation->core, client, &ask.ask,
+                                       operation->lease, operation->was_held ? lists.claims : NULL,
+                                       operation->now, &simulation->effects, &lease,
+                                       &trace->at_fault);
     REQUIRE(!lease == (trace->outcome != OUTCOME_OK && trace->outcome != OUTCOME_WAITING),
         "outcome %d and a lease do not fit", (int)trace->outcome);
     if (trace->outcome == OUTCOME_OK) {

@@ -135,12 +135,13 @@ enum outcome model_get_resource(
     return OUTCOME_OK;
 }
 
-static bool identity_is_taken(
-    const struct model *model, const struct model_resource *resource, uint32_t uid, uint32_t holder)
+/* A new request is also behind those that wait for the identity. */
+static bool identity_is_taken(const struct model *model, const struct model_resource *resource,
+    uint32_t uid, uint32_t holder, bool is_new)
 {
     for (size_t i = 0; i < model->n_leases; i++) {
         struct model_lease *lease = model->leases[i];
-        if (holder != 0 && lease->holder == holder && model_claim_on(lease, resource) &&
+        if (holder != 0 && (is_new || model_has_identity(lease)) && lease->holder == holder && model_claim_on(lease, resource) &&
             (resource->rules.identity_shared || lease->uid == uid)) {
             return true;
         }
@@ -184,8 +185,8 @@ enum outcome model_resolve(struct model *model, const struct model_ask *ask, boo
         if (outcome == OUTCOME_OK) {
             outcome = check_want(resource, ask, i, has_proof);
         }
-        if (outcome == OUTCOME_OK && !has_proof &&
-            identity_is_taken(model, resource, lease->uid, ask->holder)) {
+        if (outcome == OUTCOME_OK && !has_proof && ask->replace == REPLACE_NOTHING &&
+            identity_is_taken(model, resource, lease->uid, ask->holder, lease->is_new)) {
             outcome = OUTCOME_HELD;
         }
         if (outcome != OUTCOME_OK) {
@@ -243,6 +244,10 @@ static enum outcome why_not_now(
             *at_faultp = lease->claims[i].resource->name;
         }
     }
+    for (size_t i = 0; i < lease->n_claims && !*at_faultp; i++) {
+        const struct model_resource *resource = lease->claims[i].resource;
+        *at_faultp = model_identity_ahead(model, lease, resource) ? resource->name : NULL;
+    }
     return OUTCOME_WOULD_WAIT;
 }
 
@@ -258,11 +263,11 @@ enum outcome model_may_wait(const struct model *model, const struct model_lease 
     if (ask->wait == 0) {
         return why_not_now(model, lease, at_faultp);
     }
-    uint32_t n = 0;
+    uint32_t n = 0, n_replaced = model_older(model, lease) != NULL;
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct model_resource *resource = lease->claims[i].resource;
         *at_faultp = resource->name;
-        if (model_waiting(model, resource) > resource->rules.max_waiters) {
+        if (model_waiting(model, resource) - n_replaced > resource->rules.max_waiters) {
             return OUTCOME_QUEUE_FULL;
         }
     }
@@ -270,7 +275,8 @@ enum outcome model_may_wait(const struct model *model, const struct model_lease 
     for (size_t i = 0; i < model->n_waiters; i++) {
         n += model->waiters[i]->uid == lease->uid;
     }
-    return n > model->file.bounds.waiters ? OUTCOME_QUOTA : OUTCOME_WAITING;
+    bool fits = n_replaced > 0 || n <= model->file.bounds.waiters;
+    return fits ? OUTCOME_WAITING : OUTCOME_QUOTA;
 }
 
 static enum outcome model_enter(
@@ -279,17 +285,21 @@ static enum outcome model_enter(
     const char *at_fault = NULL;
     struct model_lease *lease = model_lease_make(model);
     *lease = *filled;
+    lease->is_new = false;
     model_lease_enter(model, lease);
     model_sort(model);
     if (model_may_go(model, lease)) {
         model_require_outcome(model, OUTCOME_OK, NULL);
         model_lease_grant(model, lease, &model->trace->grant);
+        model_replace_older(model, lease);
         return OUTCOME_OK;
     }
     enum outcome outcome = model_may_wait(model, lease, ask, &at_fault);
     if (outcome != OUTCOME_WAITING) {
         model_require_outcome(model, outcome, at_fault);
         model_lease_leave(model, lease, OUTCOME_OK);
+    } else {
+        model_replace_older(model, lease);
     }
     return outcome;
 }
@@ -302,6 +312,7 @@ struct model_lease model_lease_of(
         .client = client,
         .uid = (uint32_t)model->client_uids[client],
         .holder = ask->holder,
+        .replace = ask->replace,
         .once = ask->once,
         .priority = ask->priority,
         .parent = ask->parent,
@@ -324,6 +335,7 @@ void model_acquire(struct model *model, int client, const struct model_ask *ask)
     const char *at_fault;
     model->moment++;
     lease.linked = model->moment;
+    lease.is_new = true;
     lease.asked_at = model->now;
     lease.until = for_ever ? NEVER : model->now + ask->wait;
     lease.until_serial = model->moment;
@@ -333,7 +345,7 @@ void model_acquire(struct model *model, int client, const struct model_ask *ask)
     model->asked = lease.id;
     model->names_fault = true;
     enum outcome outcome = model_resolve(model, ask, false, &lease, &at_fault);
-    if (outcome == OUTCOME_OK && !leases_fit(model, lease.uid)) {
+    if (outcome == OUTCOME_OK && !model_older(model, &lease) && !leases_fit(model, lease.uid)) {
         outcome = OUTCOME_QUOTA;
     }
     if (outcome == OUTCOME_OK) {

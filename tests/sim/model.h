@@ -59,6 +59,7 @@ struct model_ask {
     nanoseconds wait;
     int32_t priority;
     uint32_t holder; /* 0 = none */
+    enum replace replace;
     uint64_t parent;
     uint32_t once; /* 0 = none; unique to this ask */
     enum binding binding;
@@ -151,11 +152,14 @@ struct model_lease {
     int client;
     uint64_t linked; /* a number of `moment`: since when it has been that client's */
     uint32_t uid, holder, once;
+    enum replace replace;
     int32_t priority;
-    uint64_t moved; /* when an operator did: a number among the ids; 0: never, or it is held */
+    uint64_t moved; /* when an operator did, or the id of the one whose place it has: a number among
+                       the ids; 0: never, or it is held */
     bool is_first; /* moved before all, not behind those of its priority */
     uint64_t parent;
     bool held, aside, blocked;
+    bool is_new; /* while it is asked for */
     bool has_waited;
     nanoseconds asked_at;
     int station; /* the claim that it stands for; -1: none */
@@ -426,6 +430,27 @@ void model_patience_ends(struct model_lease *lease);
 /* For a request that is not aside and cannot be granted: whether its turn, or a loss, has moved
  * it. */
 bool model_step(const struct model *model, struct model_lease *lease);
+
+/* For a request that has the place of one that has gone as far as `before`. */
+void model_go_on_from(
+    const struct model *model, struct model_lease *lease, const struct model_lease *before);
+
+/* model_newest.c: requests that replace others */
+bool model_has_identity(const struct model_lease *lease);
+/* Who has the identity of a request that waits for it, on that resource; or NULL. */
+const struct model_lease *model_identity_ahead(const struct model *model,
+    const struct model_lease *lease, const struct model_resource *resource);
+/* One whose place it takes; NULL: none. */
+struct model_lease *model_older(const struct model *model, const struct model_lease *lease);
+/* It waits or is held. */
+void model_replace_older(struct model *model, struct model_lease *lease);
+/* Whether a newer one lives that has taken the place of the request with that id. */
+bool model_is_replaced(
+    const struct model *model, uint32_t uid, const struct model_ask *ask, uint64_t id);
+/* Whose job is to be stopped for the request; 0: nobody's. */
+uint64_t model_replaced_holder(const struct model *model, uint64_t id);
+/* It leaves the queue and stands at its place again. */
+void model_stand_again(struct model *model, struct model_lease *lease);
 
 /* model_circle.c: requests that wait for each other */
 /* Its own ancestors are in its way, whatever all others give back. */

@@ -48,6 +48,10 @@ bool model_is_behind_ancestors(
             of_user += other->uid == lease->uid ? theirs->count : 0;
         }
     }
+    const struct model_lease *ahead = model_identity_ahead(model, lease, claim->resource);
+    if (ahead && ahead->stopping == OUTCOME_OK && runs_under(model, lease, ahead, false)) {
+        return true;
+    }
     return !leaves_room(model_max(claim->resource), units, model_kept_of(claim)) ||
         !leaves_room(claim->resource->rules.max_units_per_user, of_user, claim->count);
 }
@@ -121,11 +125,20 @@ static bool is_barred(const struct unserved *unserved, const struct model_lease 
     return false;
 }
 
+/* For its identity. */
+static bool never_is_alone(const struct unserved *unserved, const struct model_lease *lease,
+    const struct model_claim *claim)
+{
+    const struct model_lease *ahead =
+        model_identity_ahead(unserved->model, lease, claim->resource);
+    return ahead && ahead->stopping == OUTCOME_OK && is_above_one(unserved, ahead);
+}
+
 static bool is_stuck(const struct unserved *unserved, const struct model_lease *lease,
     const struct model_claim *claim)
 {
     return never_has(unserved, claim) || never_fits(unserved, lease, claim) ||
-        is_barred(unserved, lease, claim);
+        never_is_alone(unserved, lease, claim) || is_barred(unserved, lease, claim);
 }
 
 static const struct model_claim *stuck_claim(

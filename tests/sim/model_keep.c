@@ -235,3 +235,22 @@ bool model_step(const struct model *model, struct model_lease *lease)
     }
     return gains;
 }
+
+void model_go_on_from(
+    const struct model *model, struct model_lease *lease, const struct model_lease *before)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        for (size_t k = 0; k < lease->n_claims; k++) {
+            if (lease->claims[k].resource == before->claims[before->road[i]].resource) {
+                lease->road[i] = (uint8_t)k;
+                lease->claims[k].overtaken = before->claims[before->road[i]].overtaken;
+            }
+        }
+    }
+    lease->n_let_go = before->n_let_go;
+    if (!lease->aside && lease->n_claims > 1) {
+        lease->n_kept = before->n_kept;
+        lease->keep_until = before->keep_until;
+        choose(model, lease);
+    }
+}

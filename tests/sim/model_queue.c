@@ -46,12 +46,13 @@ static bool is_bounded(const struct model_lease *lease)
     return is;
 }
 
-static bool is_blocked(const struct model_lease *lease)
+static bool is_blocked(const struct model *model, const struct model_lease *lease)
 {
     bool is = false;
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct model_claim *claim = &lease->claims[i];
-        is |= model_is_blocked(claim->resource) || claim->count > model_limit(claim->resource);
+        is |= model_is_blocked(claim->resource) || claim->count > model_limit(claim->resource) ||
+            model_identity_ahead(model, lease, claim->resource);
     }
     return is;
 }
@@ -86,7 +87,7 @@ void model_sort(struct model *model)
 {
     for (size_t i = 0; i < model->n_waiters; i++) {
         struct model_lease *lease = model->waiters[i];
-        lease->blocked = is_blocked(lease);
+        lease->blocked = is_blocked(model, lease);
         if (lease->blocked && !lease->aside) {
             model_set_aside(lease);
         }
@@ -337,6 +338,14 @@ size_t model_n_held(const struct model *model)
     return n;
 }
 
+void model_stand_again(struct model *model, struct model_lease *lease)
+{
+    list_remove(model->waiters, &model->n_waiters, lease);
+    model_set_aside(lease);
+    insert(model, lease);
+    model_sort(model);
+}
+
 void model_move(struct model *model, uint64_t id, bool is_first)
 {
     struct model_lease *lease = model_find_lease(model, id);
@@ -347,8 +356,6 @@ void model_move(struct model *model, uint64_t id, bool is_first)
         lease->claims[i].overtaken = 0;
     }
     lease->n_let_go = 0;
-    list_remove(model->waiters, &model->n_waiters, lease);
-    model_set_aside(lease);
-    insert(model, lease);
+    model_stand_again(model, lease);
     model_settle(model);
 }

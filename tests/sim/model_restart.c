@@ -484,7 +484,9 @@ void model_reclaim_unknown(struct model *model, int client, const struct model_a
     model->names_fault = true;
     enum outcome outcome = OUTCOME_LOST;
     model->moment++;
-    if (model->closed && id < model->first_id && !model_find_lease(model, id)) {
+    if (!said && model_is_replaced(model, lease.uid, ask, id)) {
+        outcome = OUTCOME_REPLACED;
+    } else if (model->closed && id < model->first_id && !model_find_lease(model, id)) {
         bool has_proof = said && said->tokens[0] != 0;
         outcome = model_resolve(model, ask, has_proof, &lease, &at_fault);
         if (outcome == OUTCOME_OK) {
@@ -497,6 +499,7 @@ void model_reclaim_unknown(struct model *model, int client, const struct model_a
     bool has_lease = outcome == OUTCOME_OK || outcome == OUTCOME_WAITING;
     if (has_lease) {
         model_count_reclaim(model, model_find_lease(model, id));
+        model_replace_older(model, model_find_lease(model, id));
     } else {
         model_require_outcome(model, outcome, at_fault);
     }

@@ -92,6 +92,7 @@ static void make_ask(struct model_ask *ask, const struct model *model, struct ra
         : (nanoseconds)(1 + random_below(random, 40)) * NANOSECONDS_PER_SECOND / 2;
     ask->priority = (int32_t)PICK(random, 0, 0, 0, 0, 1, 2) - (int32_t)PICK(random, 0, 0, 0, 1);
     ask->holder = random_percent(random, 20) ? 1 + random_below(random, 5) : 0;
+    ask->replace = ask->holder != 0 ? PICK(random, 0, 0, REPLACE_WAITING, REPLACE_RUNNING) : 0;
     ask->parent = random_percent(random, 10) ? some_lease(model, random) : 0;
     ask->once = random_percent(random, 20) ? new_once(model, random) : 0;
     make_binding(ask, random);
@@ -134,6 +135,18 @@ static bool make_nested(
         }
     }
     return above != NULL;
+}
+
+/* To replace that lease, or one that does. */
+static void make_newer(struct model_ask *ask, const struct model_lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        strcpy(ask->wants[lease->n_claims - 1 - i].name, lease->claims[i].resource->name);
+        ask->wants[i].count += ask->wants[i].count == 0;
+    }
+    ask->n_wants = lease->n_claims;
+    ask->holder = lease->holder;
+    ask->replace = ask->wait == NEVER ? REPLACE_RUNNING : REPLACE_WAITING;
 }
 
 /* Operators also change all instances of a template. */
@@ -205,6 +218,11 @@ static void make_lease_operation(
     } else {
         operation->kind = OPERATION_ACQUIRE;
         make_ask(&operation->ask, model, random);
+        const struct model_lease *older = model_find_lease(model, some_lease(model, random));
+        if (older && older->holder != 0 && client_of(model, older->uid) >= 0) {
+            operation->client = client_of(model, older->uid);
+            make_newer(&operation->ask, older);
+        }
     }
 }
 
@@ -352,6 +370,7 @@ static void make_reclaim_unknown(struct operation *operation, const struct model
         .wait = random_percent(random, 70) ? NEVER : 5 * NANOSECONDS_PER_SECOND,
         .priority = lease->priority,
         .holder = lease->holder,
+        .replace = lease->replace,
         .parent = lease->parent,
         .once = lease->once,
         .binding = lease->binding,
