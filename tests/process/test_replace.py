@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from conftest import error_of
 from daemon_help import (code, connect_as, does, event, held, is_quiet, needs_root, NOBODY, refused,
                          status, waits)
 from history_help import last
@@ -185,6 +186,18 @@ def test_by_berth(daemon, berth, berthctl, directory):
     assert third.wait(DEADLINE) == 75 and first.wait(DEADLINE) == 124
     assert "replaces it (revoked)" in first.stderr.read().decode()
     until(lambda: status(client).held == 0)
+
+
+def test_by_berth_over_a_restart(berth, fake):
+    """It has been replaced while berthd was away: it does not ask again, as the newest."""
+    process = berth.start("run", "--holder", "x", "--replace", "r", "--", "true")
+    peer, words = fake.asked()
+    assert words[:2] == ["acquire", "r:1"] and {"holder=x", "replace=waiting"} < set(words)
+    peer.send("waiting 1 position=1\n")
+    peer, words = fake.asked_again(peer)
+    assert words[:3] == ["reclaim", "1", "r:1"] and {"holder=x", "replace=waiting"} < set(words)
+    peer.send("error replaced replaced\n")
+    assert error_of(process, 75).endswith("berth: replaced (replaced)\n")
 
 
 def test_usage(berth):

@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 from conftest import read_line
-from daemon_help import connect_as, held, needs_root, refused, stopped
+from daemon_help import connect_as, event, held, is_quiet, needs_root, refused, stopped, waits
 from lines import DEADLINE, look_again, until
 from lost_help import asked_until, living_as, restart
 
@@ -124,6 +124,18 @@ def test_the_user_alone_does_not_stop_it(berthd, job):
     assert refused(connect_as(daemon, OWNER), f"revoke {lease}") == "forbidden"
     assert connect_as(daemon, ADMIN).request(f"revoke {lease}") == "ok"
     assert job.wait(DEADLINE) == -signal.SIGTERM  # not what the user has chosen
+
+
+def test_by_a_newer_request(berthd, job):
+    """Nor does that stop it: it waits for its end."""
+    daemon = berthd("[lock one]\n")
+    owner, newer = connect_as(daemon, OWNER), connect_as(daemon, OWNER)
+    lease = held(owner, f"acquire one holder=x pid={job.pid}")
+    becomes_root(job)
+    waiting = waits(newer, "acquire one holder=x replace=running")
+    assert is_quiet(owner)
+    assert owner.request(f"release {lease}") == "ok"
+    assert event(newer)[:2] == ("granted", waiting)
 
 
 def test_as_long_as_the_process_is_the_users(berthd, job):
