@@ -115,9 +115,16 @@ void newest_replaces(
 
 /* ---- newer ones ---- */
 
+/* A database may still refuse it, and has then replaced nobody. */
+static bool may_be_refused(const struct lease *lease)
+{
+    return lease->database != 0 && lease->state == LEASE_WAITING && !lease->has_waited;
+}
+
 static bool is_newer(const struct lease *lease, uint64_t id)
 {
-    return lease->attributes.replace != REPLACE_NOTHING && lease->id > id;
+    return lease->attributes.replace != REPLACE_NOTHING && lease->id > id &&
+        !may_be_refused(lease);
 }
 
 bool core_is_replaced(
