@@ -234,8 +234,8 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client,
     const struct acquire_request *ask, uint64_t id, const struct saved_claim claims[],
     nanoseconds now, struct effects *effects, struct lease **leasep, const char **at_faultp);
 /* Whether a newer request of that user, which waits or is held, has taken the place of the one with
- * that id, perhaps while its client was away: that one waits no longer, whether anybody remembers it
- * or not. */
+ * that id, perhaps while its client was away: that one waits no longer, whether or not anybody
+ * remembers it. */
 bool core_is_replaced(
     const struct core *core, uint32_t uid, const struct acquire_request *ask, uint64_t id);
 /* The living lease that an acquire of that user with the same `once` has made; the newest if there

@@ -141,7 +141,8 @@ static bool identity_is_taken(const struct model *model, const struct model_reso
 {
     for (size_t i = 0; i < model->n_leases; i++) {
         struct model_lease *lease = model->leases[i];
-        if (holder != 0 && (is_new || model_has_identity(lease)) && lease->holder == holder && model_claim_on(lease, resource) &&
+        bool counts = is_new || model_has_identity(lease);
+        if (counts && holder != 0 && lease->holder == holder && model_claim_on(lease, resource) &&
             (resource->rules.identity_shared || lease->uid == uid)) {
             return true;
         }

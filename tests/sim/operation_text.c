@@ -18,8 +18,10 @@ static void print_ask(const struct model_ask *ask)
             ask->wants[i].is_all ? "=all" : "");
     }
     const char *bound = ask->is_programs ? "peer" : bindings[ask->binding];
-    printf(" wait=%g priority=%d holder=h%u replace=%s parent=%ju once=%u bound=%s ttl=%g", seconds(ask->wait),
-        ask->priority, ask->holder, replace_words[ask->replace], (uintmax_t)ask->parent, ask->once, bound, seconds(ask->ttl));
+    printf(" wait=%g priority=%d holder=h%u replace=%s", seconds(ask->wait), ask->priority,
+        ask->holder, replace_words[ask->replace]);
+    printf(" parent=%ju once=%u bound=%s ttl=%g", (uintmax_t)ask->parent, ask->once, bound,
+        seconds(ask->ttl));
     if (ask->has_kill_after) {
         printf(" kill-after=%g", seconds(ask->kill_after));
     }
