@@ -409,6 +409,59 @@ def a_keeper_with_a_quota_falls(world, a, b):
     return lambda **how: a.acquire("5", "a", priority=5, **how)
 
 
+def takes_the_place(member, lease, *claims, word="waiting", **how):
+    return member.acquire(lease, *claims, holder="i", info=f"pid=1 replace={word}", **how)
+
+
+def a_place_is_taken(world, a, b):
+    b.acquire("1", ("a", 2))
+    b.acquire("2", ("b", 2))
+    takes_the_place(b, "3", "b", "a")
+    b.acquire("4", "a", "b")
+    ok(b.release("1"))
+    return lambda **how: takes_the_place(a, "1", "a", ("b", 2), **how)
+
+
+def a_plain_ones_place_is_taken(world, a, b):
+    b.acquire("1", ("b", 2))
+    b.acquire("2", "b", holder="i")
+    b.acquire("3", "b")
+    return lambda **how: takes_the_place(a, "1", "b", **how)
+
+
+def a_place_is_taken_by_a_grant(world, a, b):
+    b.acquire("1", "q", uid=1)
+    takes_the_place(b, "2", ("q", 2), uid=1)
+    return lambda **how: takes_the_place(a, "1", "q", uid=1, nowait=True, **how)
+
+
+def a_place_behind_the_holder(world, a, b):
+    takes_the_place(b, "1", "a", "b")
+    takes_the_place(b, "2", "a", "b", word="running")
+    return lambda **how: takes_the_place(a, "1", "a", "b", word="running", **how)
+
+
+def a_holder_makes_room(world, a, b):
+    takes_the_place(a, "1", "a", "b")
+    takes_the_place(b, "2", "b", "a")
+    takes_the_place(b, "3", "a")
+    return lambda **how: a.release("1", **how)
+
+
+def a_listing_that_replaces(world, a, b):
+    takes_the_place(b, "1", "a", "b")
+    takes_the_place(b, "2", "a", "b")
+    world.database.client.flushall()
+    for one in (b, a):
+        ok(one.begin())
+        one.define(DEFINITIONS)
+    rows = [list_row(str(i), "waiting", [Claim("a", 1, 0, ()), Claim("b", 1, 0, ())], ticket=7 + i, holder="i",
+                     info="pid=1 replace=running") for i in range(3)]
+    b.call("hello", "lease", *rows[1])
+    b.end()
+    return lambda **how: a.call("hello", "lease", *rows[2], *rows[0], **how)
+
+
 def a_keeper_leaves(world, a, b):
     a_keeper(world, a, b)
     ok(a.release("2"))
@@ -454,7 +507,8 @@ SCENES = [a_waiter_begins_to_keep, a_keeper_loses_it, the_end_of_patience,
           a_move, a_move_of_one_aside, a_move_of_a_keeper, a_pause, a_resume, a_larger_limit, a_definition, an_event, an_acknowledgement, a_begin,
           the_end_of_a_listing, a_listing_after_a_loss, a_listing_that_wins, a_listing_that_wins_what_rests,
           the_end_of_a_grace, the_beginning_of_a_grace,
-          an_acquire_of_all, a_grant_of_all, all_is_kept, a_listing_of_all_that_wins]
+          a_place_is_taken, a_plain_ones_place_is_taken, a_place_is_taken_by_a_grant, a_place_behind_the_holder,
+          a_holder_makes_room, a_listing_that_replaces, an_acquire_of_all, a_grant_of_all, all_is_kept, a_listing_of_all_that_wins]
 
 
 def digest(data):
@@ -545,12 +599,13 @@ def result_of(world, a, b, was_broken):
         one.renew()
     for one in (a, b):  # a daemon gives back the leases that it hears it has lost
         for event in one.events:
-            if event.startswith("lost "):
+            if event.startswith(("lost ", "replaced ")):
                 ok(one.release(event.split(" ")[1]))
     data = world.data()
     data.check(was_broken=was_broken)
-    told = {(one.session, event) for one in (a, b) for event in one.events if event.startswith("circle ")}
-    return {**digest(data), "circles": told}
+    told = {(one.session, event) for one in (a, b) for event in one.events
+            if event.startswith(("circle ", "replaced ", "withdraw "))}
+    return {**digest(data), "told": told}
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__)

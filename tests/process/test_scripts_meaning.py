@@ -113,15 +113,15 @@ for _, key in ipairs(redis.call('HKEYS', KEYS[1])) do
     local record = redis.call('HGET', KEYS[1], key)
     if record ~= '' then
         record = cmsgpack.unpack(record)
-        record[12] = record[12] or false
-        record[13], record[14] = 'more', {1, 'x'}
+        record[12], record[13] = record[12] or false, record[13] or false
+        record[14], record[15] = 'more', {1, 'x'}
         redis.call('HSET', KEYS[1], key, cmsgpack.pack(record))
     end
 end
 """
 LAST = """
 local record = cmsgpack.unpack(redis.call('HGET', KEYS[1], ARGV[1]))
-return cjson.encode({record[1], record[13], record[14]})
+return cjson.encode({record[1], record[14], record[15]})
 """
 
 

@@ -26,7 +26,7 @@ end
 
 -- Why no release can ever satisfy the request.
 local function why_never(lease)
-    local name = identity_taken(lease)
+    local name = not lease.replace and identity_taken(lease)
     if name then
         return 'held', name
     end
@@ -48,7 +48,8 @@ end
 
 -- A request that does not want to wait gets the strongest reason.
 local function why_not_now(lease)
-    local code, about = db.grace and 'grace' or 'would-wait', lease.claims[1].name
+    local code = db.grace and 'grace' or 'would-wait'
+    local about = lease.replace and made.newest.name_owned(lease) or lease.claims[1].name
     for _, claim in ipairs(lease.claims) do
         local resource = resource_of(claim.name)
         if resource.paused then
@@ -62,10 +63,10 @@ local function why_not_now(lease)
     return code, about
 end
 
-local function full_queue(lease)
+local function full_queue(lease, n_leave)
     for _, claim in ipairs(lease.claims) do
         local resource = resource_of(claim.name)
-        if n_waiting(claim.name) >= resource.definition['max-waiters'] then
+        if n_waiting(claim.name) - n_leave >= resource.definition['max-waiters'] then
             return claim.name
         end
     end
@@ -109,7 +110,13 @@ local function wait(lease)
     call('ZADD', OWNED, session_of(ME).sid, lease.key)
     take_identities(lease)
     enter_queues(lease)
-    return waiting(lease)
+end
+
+-- `first`: or nil.
+local function take_place_of(lease, first)
+    if first then
+        lease.ticket, lease.order = first.ticket, nil
+    end
 end
 
 local owned -- by key, before the call; nil: not looked up
@@ -137,8 +144,13 @@ local function look_up(leases)
 end
 
 local function acquire(lease)
-    local known = known_lease(lease.key)
+    local known, older, first = known_lease(lease.key), {}, nil
     if known then
+        if known.state == 'R' then
+            return 'refused', 'replaced', known.heir
+        elseif known.replace then
+            made.newest.take_over(known)
+        end
         if known.state == 'H' then
             return granted(known)
         end
@@ -149,6 +161,13 @@ local function acquire(lease)
     elseif is_owned(lease.key) then
         made.turns.leave_unbegun(lease)
     end
+    lease.heir = db.replaces and lease.ticket > 0 and made.newest.heir_of(lease) or nil
+    if lease.heir then
+        call('ZADD', OWNED, session_of(ME).sid, lease.key)
+        lease.state = 'R'
+        write_lease(lease)
+        return 'refused', 'replaced', lease.heir
+    end
     local code, about = why_never(lease)
     if code then
         return 'refused', code, about
@@ -158,13 +177,20 @@ local function acquire(lease)
     else
         lease.ticket = next_number()
     end
+    if lease.replace then
+        older, first = made.newest.older_than(lease)
+    end
     if may_go(lease) and choose_units(lease) then
+        take_place_of(lease, first)
         for _, claim in ipairs(db.keeps and lease.claims or {}) do
             mark_dirty(claim.name) -- it may stand before a lease for which units were kept
         end
         take_identities(lease)
         give_tokens(lease)
         hold_units(lease)
+        if first then
+            made.newest.take_over(lease, older)
+        end
         return granted(lease)
     end
     about = lease.above and made.circles.name_kept_from_itself(lease)
@@ -173,11 +199,16 @@ local function acquire(lease)
     elseif lease.wants_now then
         return 'refused', why_not_now(lease)
     end
-    about = full_queue(lease)
+    about = full_queue(lease, #older)
     if about then
         return 'refused', 'queue-full', about
     end
-    return wait(lease)
+    take_place_of(lease, first)
+    wait(lease)
+    if lease.replace then
+        made.newest.take_over(lease, older)
+    end
+    return waiting(lease)
 end
 
 scripts.acquire = {may_recall = true}

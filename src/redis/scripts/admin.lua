@@ -33,10 +33,12 @@ local function tell_owner(key, word, verb)
 end
 
 local function release_of_identity()
-    local key = owners_of_identity(NAME, HOLDER, WORD)[1]
-    if key then
-        return tell_owner(key, OP, OP)
-    elseif (resource_of(NAME).definition or {}).shared and owners_of_identity(NAME, HOLDER, '*')[1] then
+    for _, key in ipairs(owners_of_identity(NAME, HOLDER, WORD)) do
+        if made.newest.has_identity(load_lease(key)) then
+            return tell_owner(key, OP, OP)
+        end
+    end
+    if (resource_of(NAME).definition or {}).shared and owners_of_identity(NAME, HOLDER, '*')[1] then
         return refused('forbidden')
     elseif n_taken(NAME) > 0 then
         return refused('not-holder')
@@ -546,7 +548,7 @@ others.drop = others.revoke
 -- to its new place first; if this is broken off, a walk removes it from the old one.
 function others.move()
     local lease, before = load_lease(NAME), nil
-    if not lease then
+    if not lease or lease.state == 'R' then
         return refused('unknown')
     elseif lease.state == 'H' then
         return refused('kind')

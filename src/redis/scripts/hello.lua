@@ -430,10 +430,31 @@ local function list()
         return other.state == 'W' or token_in(other, name) < token_in(lease, name)
     end
 
+    -- A waiter that takes places has no identity, and can wait beside those who have it. But a waiter that takes none would
+    -- not have been let in after it.
+    local function is_rival(lease, said, other, name)
+        if other.state == 'W' and other.replace then
+            return said ~= 'held' and not lease.replace and not is_better_owner(lease, said, other, name)
+        elseif said ~= 'held' and lease.replace then
+            return is_better_owner(lease, said, other, name)
+        end
+        return other.state ~= 'R'
+    end
+
+    -- The other leases with its identity there, of which it or they must go.
+    local function rivals(lease, said, claim)
+        local others = {}
+        for _, key in ipairs(other_owners(lease, claim)) do
+            local other = load_lease(key)
+            others[#others + 1] = is_rival(lease, said, other, claim.name) and other or nil
+        end
+        return others
+    end
+
     local function may_win_identities(lease, said)
         for _, claim in ipairs(lease.holder ~= '' and lease.claims or {}) do
-            for _, key in ipairs(other_owners(lease, claim)) do
-                if not is_better_owner(lease, said, load_lease(key), claim.name) then
+            for _, other in ipairs(rivals(lease, said, claim)) do
+                if not is_better_owner(lease, said, other, claim.name) then
                     return false
                 end
             end
@@ -441,10 +462,9 @@ local function list()
         return true
     end
 
-    local function win_identities(lease)
+    local function win_identities(lease, said)
         for _, claim in ipairs(lease.holder ~= '' and lease.claims or {}) do
-            for _, key in ipairs(other_owners(lease, claim)) do
-                local other = load_lease(key)
+            for _, other in ipairs(rivals(lease, said, claim)) do
                 emit(other.session, 'lost ' .. other.id)
                 drop_lease(other, made.history.ending_of(other, 'lost'))
             end
@@ -465,13 +485,14 @@ local function list()
         if not (may_win_identities(lease, 'held') and win_units(lease)) then
             return 'lost'
         end
-        win_identities(lease)
+        win_identities(lease, 'held')
         hold_units(lease)
         return 'held'
     end
 
+    -- (One that a newer one has replaced is told so when it asks again.)
     local function wait_again(lease)
-        if not may_win_identities(lease, 'waiting') then
+        if db.replaces and made.newest.heir_of(lease) or not may_win_identities(lease, 'waiting') then
             return 'lost'
         end
         if lease.ticket > 0 then
@@ -483,7 +504,7 @@ local function list()
         if call('ZADD', OWNED, session_of(ME).sid, lease.key) == 0 then
             made.turns.leave_unbegun(lease)
         end
-        win_identities(lease)
+        win_identities(lease, 'waiting')
         enter_queues(lease)
         return 'waiting'
     end
@@ -519,7 +540,7 @@ local function list()
     end
 
     -- Decides about a lease that the caller lists: the word, and the lease as it is now stored.
-    local function list_one(lease, said)
+    local function decide(lease, said)
         local stored = load_lease(lease.key)
         if not stored and (said == 'held' or (said == 'waiting' and db.grace)) then
             made.first_grace.miss_lease(session_of(ME).host)
@@ -537,7 +558,11 @@ local function list()
             return not db.grace
         end
 
-        if stored and is_in_force(stored, said) and (said == 'held' and has_same_units(stored, lease)
+        if stored and stored.state == 'R' and said ~= 'held' then
+            stored.incarnation = INCARNATION
+            write_lease(stored)
+            return 'lost', stored
+        elseif stored and is_in_force(stored, said) and (said == 'held' and has_same_units(stored, lease)
             or said ~= 'held' and (stored.state == 'W' or is_grant_of_now())) then
             stored.incarnation = INCARNATION
             if stored.state == 'H' then
@@ -569,6 +594,15 @@ local function list()
             return put_back(lease), lease
         end
         return 'lost', lease
+    end
+
+    -- A holder that the data know has taken over before.
+    local function list_one(lease, said)
+        local word, now = decide(lease, said)
+        if now.replace and (word == 'waiting' or word == 'held' and now == lease) then
+            made.newest.take_over(now)
+        end
+        return word, now
     end
 
     local rows, at = {}, 6

@@ -138,18 +138,21 @@ local function describe_waiter(name, member, position)
     local lease = load_lease(match(member, '(%S+)$'))
     local claim = lease and claim_on(lease, name)
     if claim then
-        local reason = match(member, '^%S+ ([bu]%S*) ') or ''
+        local reason = match(member, '^%S+ ([bui]%S*) ') or ''
+        local owned, owner = made.newest.name_owned(lease)
         local road = lease.road
         local n_kept = road and made.roads.keeps(lease, claim) and claim.count or 0
         local first, blocked = road and lease.claims[math.abs(road.station)] or claim, '' -- what it lacks
-        if road and road.station < 0 and road.is_quota or match(reason, '^u') then
+        if owned then
+            first, blocked = claim_on(lease, owned), 'identity'
+        elseif road and road.station < 0 and road.is_quota or match(reason, '^u') then
             blocked = 'quota'
         elseif first ~= claim or reason ~= '' or is_blocked(resource_of(name), own_limit(claim)) then
             blocked = 'other'
         end
         describe_lease('waiter', name, lease, claim.count,
             position or n_in_line_before(name, order_text(lease)) + 1, host_of(lease), n_kept,
-            blocked, blocked ~= '' and first.name or '')
+            blocked, blocked ~= '' and first.name or '', owner and owner.key, owner and owner.state)
     end
 end
 

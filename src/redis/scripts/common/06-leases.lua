@@ -25,6 +25,15 @@ function rooms.note_alls(lease)
     end
 end
 
+-- Whether it takes the place of older ones of its identity (18-newest.lua): 'waiting' or 'running', as its info says.
+function rooms.note_replace(lease)
+    lease.replace = lease.holder ~= '' and match(lease.info, ' replace=(%a+)') or nil
+    if lease.replace and not db.replaces then
+        db.replaces = '1'
+        call('HSET', DB, 'replaces', '1')
+    end
+end
+
 -- The lease at ARGV[at], and where the words behind it begin: ID WORD PRIORITY TICKET UID SHAREDUID HOLDER INFO ABOVE
 -- N, and N times `width` words: NAME DEFINITION COUNT LIMIT, or these and TOKEN UNITS.
 local function parse_lease(at, width)
@@ -40,6 +49,7 @@ local function parse_lease(at, width)
             token = width > 4 and tonumber(ARGV[i + 4]) or 0, units = has_units and split(ARGV[i + 5], ',') or {}}
     end
     rooms.note_alls(lease)
+    rooms.note_replace(lease)
     return lease, behind
 end
 
@@ -65,7 +75,8 @@ function batch.look_up(keys)
 end
 
 -- A record is packed: parsing text would cost as much as all the commands of a call. `since` is when a holder
--- got its units, on the session clock; nil: it waits. What a newer berthd has put behind these twelve is carried.
+-- got its units, on the session clock; nil: it waits. `heir`: the KEY of a newer
+-- lease that has its place, or for which its daemon was asked to stop it. What a newer berthd has put behind these thirteen is carried.
 local function load_lease(key)
     local record = batch.records[key]
     if record == nil then
@@ -76,7 +87,7 @@ local function load_lease(key)
     end
     local fields = cmsgpack.unpack(record)
     local state, incarnation, priority, ticket, uid, shared, holder, info, packed, road, above,
-        since = unpack(fields, 1, 12)
+        since, heir = unpack(fields, 1, 13)
     local claims = {}
     for i, claim in ipairs(packed) do
         claims[i] = {name = claim[1], count = claim[2], token = claim[3], definition = claim[4],
@@ -86,9 +97,12 @@ local function load_lease(key)
     local lease = {key = key, record = record, session = session, id = id, state = state, incarnation = incarnation,
         priority = priority, ticket = ticket, uid = uid, shared = shared, holder = holder,
         info = info, claims = claims, road = road, above = above, since = since or nil,
-        more = fields[13] ~= nil and {unpack(fields, 13)} or nil}
+        heir = heir or nil, more = fields[14] ~= nil and {unpack(fields, 14)} or nil}
     if db.alls then
         rooms.note_alls(lease)
+    end
+    if db.replaces then
+        rooms.note_replace(lease)
     end
     return lease
 end
@@ -125,10 +139,11 @@ local function write_lease(lease)
         packed[i] = {claim.name, claim.count, claim.token, claim.definition, claim.limit, claim.units}
     end
     local fields = {lease.state, lease.incarnation, lease.priority, lease.ticket, lease.uid, lease.shared,
-        lease.holder, lease.info, packed, lease.road or false, lease.above or false, lease.since}
+        lease.holder, lease.info, packed, lease.road or false, lease.above or false, lease.since,
+        lease.heir}
     for i = 1, lease.more and #lease.more or 0 do
-        fields[12] = lease.since or false
-        fields[12 + i] = lease.more[i]
+        fields[12], fields[13] = lease.since or false, lease.heir or false
+        fields[13 + i] = lease.more[i]
     end
     batch.records[lease.key] = nil
     call('HSET', LEASES, lease.key, cmsgpack.pack(fields))

@@ -121,6 +121,9 @@ local function leave_queues(lease)
     for _, claim in ipairs(lease.claims) do
         call('ZREM', ASIDE, claim.name .. ' b ' .. order,
             claim.name .. ' ' .. quota_reason(lease, claim) .. ' ' .. order)
+        if lease.replace then
+            call('ZREM', ASIDE, claim.name .. ' i ' .. order)
+        end
     end
     call('ZREM', QUEUE, unpack(queue_members(lease))) -- last: whoever finds it there repairs the rest
 end
@@ -140,9 +143,13 @@ local function quota_left_for(lease, resource)
 end
 
 -- The reason, outside the queue, why the lease cannot go: "b" (a resource is paused, closed, or limited to
--- less than it wants) or "u…" (its user's quota); and the resource. Such a lease waits aside and delays
--- nobody.
+-- less than it wants), "u…" (its user's quota) or "i" (another lease has its identity); and the resource. Such a lease
+-- waits aside and delays nobody.
 local function why_aside(lease)
+    local owned = lease.replace and made.newest.name_owned(lease)
+    if owned then
+        return 'i', owned
+    end
     for _, claim in ipairs(lease.claims) do
         local resource = resource_of(claim.name)
         if not resource.definition then

@@ -82,16 +82,15 @@ local function free_claim(lease, claim)
     rooms.forget_if_idle(resource)
 end
 
--- Ends a lease, held or waiting. If it is broken off, the next call finishes it. `ending` says how, for the history;
--- nil: it is no end, the lease goes on somehow.
-local function drop_lease(lease, ending)
+-- All that a lease has but its record, which says that it has ended, or goes next.
+function rooms.leave_all(lease)
     for _, claim in ipairs(lease.claims) do
         mark_if_waited_for(claim.name)
     end
     if lease.above then
         made.circles.forget(lease)
     end
-    if lease.state == 'W' then
+    if lease.state ~= 'H' then
         leave_queues(lease)
     elseif #lease.claims > 1 then
         made.roads.leave_road(lease) -- its grant may have been broken off
@@ -100,6 +99,15 @@ local function drop_lease(lease, ending)
         free_claim(lease, claim)
     end
     drop_identities(lease)
+    if db.replaces and lease.holder ~= '' then
+        made.newest.wake(lease)
+    end
+end
+
+-- Ends a lease, held or waiting. If it is broken off, the next call finishes it. `ending` says how, for the history;
+-- nil: it is no end, the lease goes on somehow.
+local function drop_lease(lease, ending)
+    rooms.leave_all(lease)
     batch.records[lease.key] = nil
     if ending and db.history then
         made.history.note(lease, ending)

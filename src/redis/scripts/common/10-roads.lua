@@ -325,7 +325,7 @@ function make.roads()
         end
         local _, number = claim_on(lease, name)
         keep_only(lease, 0)
-        road.station, road.ends, road.is_quota = -number, 0, why ~= 'b'
+        road.station, road.ends, road.is_quota = -number, 0, match(why, '^u') ~= nil
         write_lease(lease)
         if db.keeps and call('ZSCORE', KEEPING, lease.key) then
             roads.free_kept(lease, lease.claims)
@@ -344,11 +344,37 @@ function make.roads()
         end
         local member = name .. ' ' .. why .. ' ' .. order_text(lease)
         local _, number = claim_on(lease, name)
-        lease.road.station, lease.road.is_quota = -number, why ~= 'b'
+        lease.road.station, lease.road.is_quota = -number, match(why, '^u') ~= nil
         add_to_line(ASIDE, member)
         write_lease(lease)
         roads.leave_other_queues(lease)
         return member
+    end
+
+    -- The lease takes the place of another one that wants the same: what is left of its patience, and unless one of them
+    -- is aside, where that stands on its road, and what is kept for it.
+    function roads.inherit(lease, other)
+        local own, road, kept = lease.road, other.road, {}
+        own.let_go = road.let_go
+        if own.station < 0 or road.station < 0 then
+            write_lease(lease)
+            return
+        end
+        local function number_of(number)
+            local _, its_number = claim_on(lease, other.claims[number].name)
+            return its_number
+        end
+
+        for place, number in ipairs(road.order) do
+            own.order[place] = number_of(number)
+            kept[#kept + 1] = place <= road.kept and lease.claims[own.order[place]] or nil
+        end
+        if #kept > 0 then
+            call('ZADD', KEEPING, text_of(road.ends), lease.key)
+            add_all(KEPT, '0', kept_members(lease, kept))
+        end
+        own.ends, own.kept = road.ends, road.kept
+        roads.stand(lease, number_of(road.station), road.is_fresh)
     end
 
     -- The lease is not in a queue any more, or never was.

@@ -7,6 +7,9 @@ function make.turns()
     -- The lease stands in line, and should not: those behind it may go, and so may its user's others for
     -- which the quota has room.
     local function step_aside(lease, why, name)
+        if why == 'i' then
+            made.newest.stop_holder(lease)
+        end
         if lease.road then
             return made.roads.step_aside(lease, why, name)
         end
@@ -51,6 +54,9 @@ function make.turns()
             leave(QUEUE, '')
             leave(ASIDE, ' b')
             leave(ASIDE, ' ' .. quota_reason(lease, claim))
+            if lease.replace then
+                leave(ASIDE, ' i')
+            end
         end
     end
 
@@ -221,7 +227,7 @@ function make.turns()
             rooms.forget(resource_of(claim.name))
             claim.units, claim.token = {}, 0
         end
-        lease.state, lease.since = 'W', nil
+        lease.state, lease.since, lease.heir = 'W', nil, nil
         write_lease(lease)
     end
 
@@ -230,7 +236,7 @@ function make.turns()
     -- The lease at the head of a queue, or nil if a broken-off script has left the member.
     local function waiter_at(name, member)
         local lease = load_lease(match(member, '(%S+)$'))
-        if not lease or member ~= name .. ' ' .. order_text(lease) then -- a script was broken off as it began
+        if not lease or lease.state == 'R' or member ~= name .. ' ' .. order_text(lease) then -- a script was broken off
             call('ZREM', QUEUE, member)
             return nil
         elseif lease.state == 'H' and has_its_units(lease) then -- a script was broken off
@@ -433,5 +439,5 @@ function make.turns()
     end
 
     return {leave_unbegun = leave_unbegun, stands_in_line = stands_in_line, take_grant_back = take_grant_back,
-        wake_user = wake_user, serve_dirty = serve_dirty, break_circles = break_circles}
+        step_back = step_back, wake_user = wake_user, serve_dirty = serve_dirty, break_circles = break_circles}
 end

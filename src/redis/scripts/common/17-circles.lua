@@ -60,7 +60,7 @@ function make.circles()
 
     local leases, n_looked_at -- by KEY
     local n_below -- by the KEY of a lease: how many of the requests run under it
-    local inside -- by "NAME" and "NAME UID": units that leases with requests below them have
+    local inside -- by "NAME" and "NAME UID": units that leases with requests below them have; by " KEY": whether it has any
     local lines -- by name: the members of QUEUE, and from which on one may be in the way
 
     local function lease_at(key)
@@ -97,6 +97,9 @@ function make.circles()
                 inside[claim.name] = (inside[claim.name] or 0) + by * rooms.kept_of(claim)
                 inside[of_user] = (inside[of_user] or 0) + by * claim.count
             end
+            if changes then
+                inside[' ' .. key] = by > 0
+            end
         end
     end
 
@@ -112,6 +115,12 @@ function make.circles()
         return n > 0 and most > 0 and claim.count > most - n
     end
 
+    -- Its identity: the lease that has it waits for its own requests, unless it is being stopped.
+    local function never_owns(lease, claim)
+        local owner = lease.replace and made.newest.owner_at(lease, claim)
+        return owner and inside[' ' .. owner.key] and not owner.heir
+    end
+
     local function begin_search()
         leases, n_looked_at, n_below, inside, lines = {}, 0, {}, {}, {}
     end
@@ -121,7 +130,7 @@ function make.circles()
         begin_search()
         put_inside(lease, 1, true)
         for _, claim in ipairs(lease.claims) do
-            if never_has(claim) or never_fits(lease, claim) then
+            if never_has(claim) or never_fits(lease, claim) or never_owns(lease, claim) then
                 return claim.name
             end
         end
@@ -177,7 +186,7 @@ function make.circles()
     end
 
     local function is_never_had(lease, claim)
-        return never_has(claim) or never_fits(lease, claim) or is_barred(lease, claim)
+        return never_has(claim) or never_fits(lease, claim) or never_owns(lease, claim) or is_barred(lease, claim)
     end
 
     -- The first name of which it will never have what it wants.
