@@ -10,6 +10,7 @@
 #include "database/down_reasons.h"
 #include "database/fleet_journal.h"
 #include "database/session_name.h"
+#include "job/job.h"
 #include "log/log.h"
 #include "record/history.h"
 #include "record/lease_log.h"
@@ -161,7 +162,7 @@ static void on_message(void *context, const char *text, size_t length)
 }
 
 /* Somebody at another host. */
-static void on_taken(
+static bool on_taken(
     void *context, const struct lease *lease, const struct session_taking *taking)
 {
     static const struct {
@@ -169,17 +170,23 @@ static void on_taken(
         const char *event;
     } rows[] = {
         [SESSION_REVOKE] = {COMMAND_revoke, "revoked"},
+        [SESSION_WITHDRAW] = {COMMAND_revoke, "revoked"},
         [SESSION_DROP] = {COMMAND_drop, "dropped"},
         [SESSION_RELEASE] = {COMMAND_release, "released"},
     };
     const struct member *member = context;
     struct server *server = member->server;
+    bool is_by_user = taking->verb == SESSION_WITHDRAW;
+    if (is_by_user && (taking->is_repeat || job_holder_may_not_signal(lease))) {
+        return false;
+    }
     lease_log_taken_remotely(&server->databases, lease, &taking->by, rows[taking->verb].command,
         rows[taking->verb].event, taking->reason);
     if (!taking->is_repeat) {
         lease_note_taker(
             core_find_lease(server->core, lease->id), &taking->by, taking->reason);
     }
+    return true;
 }
 
 static void on_down(void *context, const char *why, bool refused)

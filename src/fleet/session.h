@@ -129,14 +129,15 @@ void session_restore_changes(struct session *session, const char *text, size_t l
 
 /* How somebody at another host takes away a lease of this one. */
 struct session_taking {
-    enum { SESSION_REVOKE, SESSION_DROP, SESSION_RELEASE } verb;
+    enum { SESSION_REVOKE, SESSION_WITHDRAW, SESSION_DROP, SESSION_RELEASE } verb;
     bool is_repeat; /* its job is being stopped already, and the stop is another's */
     struct actor by;
     const char *reason; /* the text, or NULL */
 };
 
-/* Called before that is done. */
-typedef void session_taken(
+/* Called before that is done. WITHDRAW is what a newer request of its own user wants. Returns
+ * whether it may be done. */
+typedef bool session_taken(
     void *context, const struct lease *lease, const struct session_taking *taking);
 void session_on_taken(struct session *session, session_taken *taken, void *context);
 

@@ -263,14 +263,16 @@ static const char *const fleet_event_words[N_FLEET_EVENTS] = {
     [FLEET_GRANTED] = "granted",
     [FLEET_LOST] = "lost",
     [FLEET_REVOKE] = "revoke",
+    [FLEET_WITHDRAW] = "withdraw",
     [FLEET_DROP] = "drop",
     [FLEET_RELEASE] = "release",
     [FLEET_MOVED] = "moved",
     [FLEET_CIRCLE] = "circle",
+    [FLEET_REPLACED] = "replaced",
 };
 
 /* "ID TICKET CLAIMS" of a grant, "ID TICKET POSITION" of a move, "ID" of a loss, "ID NAME" of a
- * circle, else "ID UID[ LOGIN]|REASON" */
+ * circle, "ID LEASE" of a place that is taken, else "ID UID[ LOGIN]|REASON" */
 static bool read_event_arguments(const char *text, struct fleet_event *event)
 {
     char word[24];

@@ -57,19 +57,31 @@ struct inflight_call *renewal_next_call(struct session *session)
 
 /* ---- events ---- */
 
+/* WITHDRAW: a newer request of its own user wants its place. */
+static enum outcome why_taken(enum event_kind kind)
+{
+    bool is_by_user = kind == FLEET_WITHDRAW;
+    return kind == FLEET_DROP ? OUTCOME_DROPPED : is_by_user ? OUTCOME_WITHDRAWN : OUTCOME_REVOKED;
+}
+
 /* What is known of an event that takes that lease away. `words` is its text, which this changes. */
 static struct session_taking taking_of(char *words, const struct lease *lease, enum event_kind kind)
 {
+    static const uint8_t verbs[N_FLEET_EVENTS] = {
+        [FLEET_REVOKE] = SESSION_REVOKE,
+        [FLEET_WITHDRAW] = SESSION_WITHDRAW,
+        [FLEET_DROP] = SESSION_DROP,
+        [FLEET_RELEASE] = SESSION_RELEASE,
+    };
     char *reason = words + strcspn(words, "|");
     if (*reason == '|') {
         *reason++ = '\0';
     }
     bool has_reason = reason[0] != '\0' && percent_decode(reason) && strlen(reason) <= REASON_BYTES;
     return (struct session_taking){
-        .verb = kind == FLEET_REVOKE ? SESSION_REVOKE
-            : kind == FLEET_DROP     ? SESSION_DROP
-                                     : SESSION_RELEASE,
-        .is_repeat = kind == FLEET_REVOKE && !core_would_stop(lease, OUTCOME_REVOKED),
+        .verb = verbs[kind],
+        .is_repeat = (kind == FLEET_REVOKE || kind == FLEET_WITHDRAW) &&
+            !core_would_stop(lease, why_taken(kind)),
         .by = actor_parse(words),
         .reason = has_reason ? reason : NULL,
     };
@@ -83,14 +95,14 @@ static void take_away(struct session *session, struct lease *lease, const struct
     char *words = memory_string(event->text);
     struct session_taking taking = taking_of(words, lease, kind);
     bool is_by_owner = taking.by.is_known && taking.by.uid == lease->uid;
-    if (events->taken && (kind != FLEET_RELEASE || (taking.by.is_known && !is_by_owner))) {
-        events->taken(events->taken_context, lease, &taking);
-    }
-    if (kind == FLEET_RELEASE) {
+    bool is_told =
+        events->taken && (kind != FLEET_RELEASE || (taking.by.is_known && !is_by_owner));
+    bool may = !is_told || events->taken(events->taken_context, lease, &taking);
+    if (may && kind == FLEET_RELEASE) {
         core_end(session->core, lease, NULL, session->now, session->effects);
-    } else {
-        enum outcome why = kind == FLEET_DROP ? OUTCOME_DROPPED : OUTCOME_REVOKED;
-        core_revoke(session->core, lease, why, taking.reason, session->now, session->effects);
+    } else if (may) {
+        core_revoke(session->core, lease, why_taken(kind), taking.reason, session->now,
+            session->effects);
     }
     free(words);
 }
@@ -109,6 +121,7 @@ static void take_of_lease(struct session *session, const struct fleet_event *eve
 {
     struct entry *entry = entry_find(session, event->id);
     struct lease *lease = entry ? entry->lease : NULL;
+    lease = lease && lease->state != LEASE_ENDED ? lease : NULL;
     if (event->kind == FLEET_GRANTED && entry) {
         entry_granted(session, entry, event->ticket, event->text);
     } else if (event->kind == FLEET_GRANTED) {
@@ -121,6 +134,10 @@ static void take_of_lease(struct session *session, const struct fleet_event *eve
         if (lease && lease->state == LEASE_WAITING) {
             entry_refuse_for(session, entry, OUTCOME_CIRCLE, event->text);
             entry_end(session, entry);
+        }
+    } else if (event->kind == FLEET_REPLACED) {
+        if (lease && lease->state == LEASE_WAITING) {
+            lease_is_replaced(session, lease, event->text);
         }
     } else if (lease && event->kind != FLEET_GRANTED && event->kind != FLEET_LOST) {
         take_away(session, lease, event);
@@ -138,7 +155,8 @@ static void take_event(struct session *session, uint64_t number, const char *tex
     } else if (event.kind != FLEET_UNKNOWN &&
         !(is_older_than_listing &&
             (event.kind == FLEET_GRANTED || event.kind == FLEET_LOST ||
-                event.kind == FLEET_MOVED || event.kind == FLEET_CIRCLE))) {
+                event.kind == FLEET_MOVED || event.kind == FLEET_CIRCLE ||
+                event.kind == FLEET_REPLACED))) {
         take_of_lease(session, &event);
     }
 }

@@ -125,6 +125,9 @@ void entry_refuse_to_wait(struct session *session, struct entry *entry);
 /* entry_refuse() because of a resource, if it is one of the lease's: a database says which. */
 void entry_refuse_for(
     struct session *session, struct entry *entry, enum outcome why, const char *resource);
+/* Denies a waiter whose place a newer request has taken, SESSION/ID. It is given back, as the
+ * database knows it until then, with how it ended. */
+void lease_is_replaced(struct session *session, struct lease *lease, const char *by);
 struct inflight_call *leases_next_call(struct session *session);
 /* Before a hello ends: what has ended meanwhile, in one call at a time. NULL: nothing is left, or
  * (*waitsp) such a call is in flight. */

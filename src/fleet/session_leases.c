@@ -2,6 +2,7 @@
  * answers about them. */
 #include "fleet/session_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -371,6 +372,16 @@ void entry_refuse_for(
     }
 }
 
+void lease_is_replaced(struct session *session, struct lease *lease, const char *by)
+{
+    static const struct actor nobody;
+    char reason[REASON_BYTES + 1];
+    snprintf(reason, sizeof reason, "lease %.60s replaces it", by);
+    lease_note_taker(lease, &nobody, reason);
+    core_fleet_refused(
+        session->core, lease, OUTCOME_REPLACED, session->now, session->effects);
+}
+
 static const char *entry_is_refused(struct session *session,
     const struct inflight_call *call, struct entry *entry, const struct answer *answer)
 {
@@ -379,6 +390,12 @@ static const char *entry_is_refused(struct session *session,
         return "no code, or not of what";
     }
     bool may_wait = entry->lease && entry->lease->state == LEASE_WAITING;
+    if (refusal_outcome(code) == OUTCOME_REPLACED && (may_wait || !entry->lease)) {
+        if (entry_is_known(session, entry)) {
+            lease_is_replaced(session, entry->lease, detail);
+        }
+        return NULL;
+    }
     entry->is_there = entry->must_release = false;
     if (may_wait && refusal_outcome(code) == OUTCOME_UNKNOWN &&
         definitions_are_missing(session, entry->lease, detail, call->tag)) {

@@ -143,6 +143,9 @@ void info_write(struct text *out, const struct lease *lease, nanoseconds wall_of
     text_add_number_key(out, "at", at > 0 ? (uint64_t)at : 0);
     add_hiding(out, lease);
     add_all(out, lease);
+    if (lease->attributes.replace != REPLACE_NOTHING) { /* the scripts read it, too */
+        text_add_key(out, "replace", replace_words[lease->attributes.replace]);
+    }
     if (lease_max_hold(lease) != NEVER) {
         text_add_number_key(out, "hold", milliseconds(lease_max_hold(lease)));
     }

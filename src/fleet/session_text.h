@@ -122,10 +122,12 @@ enum event_kind {
     FLEET_GRANTED,
     FLEET_LOST,
     FLEET_REVOKE,
+    FLEET_WITHDRAW,
     FLEET_DROP,
     FLEET_RELEASE,
     FLEET_MOVED,
     FLEET_CIRCLE,
+    FLEET_REPLACED,
     N_FLEET_EVENTS,
     FLEET_UNKNOWN = N_FLEET_EVENTS, /* a newer berthd's: taken and ignored */
 };
@@ -134,8 +136,9 @@ struct fleet_event {
     enum event_kind kind;
     uint64_t id; /* the lease's */
     uint64_t ticket; /* GRANTED, MOVED */
-    /* GRANTED: the claims. MOVED: the position. CIRCLE: the resource. REVOKE, DROP, RELEASE:
-     * "BY|REASON", who wants that, and an operator's words, encoded; either may be "". */
+    /* GRANTED: the claims. MOVED: the position. CIRCLE: the resource. REPLACED: by
+     * which lease. REVOKE, WITHDRAW, DROP, RELEASE: "BY|REASON", who wants that, and their words,
+     * encoded; either may be "". */
     const char *text;
 };
 

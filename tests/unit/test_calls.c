@@ -105,6 +105,12 @@ Test(calls, info)
     cr_assert_str_eq(
         out.bytes, "pid=12 program=a%20b reason=||x|%09%25 at=9000 hide=1 hides=s hold=60000");
     lease->lease_timer = NULL;
+    lease->attributes.replace = REPLACE_RUNNING;
+    definition = (struct definition){.limit = 1, .max_hold = NEVER};
+    out.length = 0;
+    info_write(&out, lease, 4 * NANOSECONDS_PER_SECOND);
+    cr_assert_str_eq(
+        out.bytes, "pid=12 program=a%20b reason=||x|%09%25 at=9000 replace=running");
     lease_free(lease);
     text_deinit(&out);
 }

@@ -126,6 +126,40 @@ Test(session_events, a_circle)
     NO_CALL();
 }
 
+/* The same where a newer request takes its place; D's answer says so, as the event was not heard. */
+Test(session_events, a_place_that_is_taken)
+{
+    hold("A", "s", "17 0");
+    ask_and_send("B", "s");
+    wait_in_line("C", "s", "7");
+    message("000000000001 replaced $A ab/1");
+    message("000000000002 replaced $B ab/1");
+    message("000000000003 replaced $C ab/1");
+    MESSAGE("000000000004 revoke $C", "B denied replaced; C denied replaced");
+    ANSWER("ok -1 0 waiting '5' 1", "");
+    CALL_ANSWERED("release $B $C", "ok -1 0");
+    ask_and_send("D", "s");
+    ANSWER("ok -1 0 refused replaced ab/1", "D denied replaced");
+    CALL_ANSWERED("release $D", "ok -1 0");
+    ask_and_send("E", "s");
+    end("E");
+    answer("ok -1 0 refused replaced ab/1");
+    CALL("release $E");
+}
+
+/* For a newer request of its own user, with that user's rights: an operator's revoke takes over. */
+Test(session_events, a_job_that_is_withdrawn)
+{
+    hold("A", "s", "17 0");
+    hold("B", "s", "17 1");
+    message("000000000001 withdraw $A 7|it%20ends");
+    MESSAGE("000000000002 withdraw $B 7|", "A stop revoked; B stop revoked");
+    cr_expect_eq(lease("A")->stopping, OUTCOME_WITHDRAWN);
+    cr_expect_str_eq(lease_stop_reason(lease("A")), "it ends");
+    message("000000000003 revoke $A 8|");
+    cr_expect_eq(lease("A")->stopping, OUTCOME_REVOKED);
+}
+
 static void hold_all_of_s(void)
 {
     hold("A", "s", "17 0");
@@ -161,16 +195,17 @@ Test(session_events, a_reason_is_for_one_lease)
 
 static struct text takings;
 
-static void note_taking(
+static bool note_taking(
     void *context, const struct lease *lease, const struct session_taking *taking)
 {
-    static const char *const verbs[] = {"revoke", "drop", "release"};
+    static const char *const verbs[] = {"revoke", "withdraw", "drop", "release"};
     char by[ACTOR_SIZE];
     (void)context, (void)lease;
     actor_format(by, &taking->by);
     text_add_format(&takings, "%s%s by '%s'%s%s%s", takings.length > 0 ? "; " : "",
         verbs[taking->verb], by, taking->reason ? " because " : "",
         taking->reason ? taking->reason : "", taking->is_repeat ? ", again" : "");
+    return taking->verb != SESSION_WITHDRAW || !taking->is_repeat;
 }
 
 static void expect_takings(const char *expected)
@@ -189,8 +224,9 @@ Test(session_events, who_takes_a_lease_away)
     cr_expect_str_eq(lease_stop_reason(lease("A")), "a b");
     message("000000000003 drop $B x|");
     message("000000000004 release $C");
+    message("000000000005 withdraw $A 7|");
     expect_takings("revoke by '0 1000' because a b; revoke by '8' because later, again; "
-                   "drop by ''");
+                   "drop by ''; withdraw by '7', again");
 }
 
 /* A release by the lease's own user takes nothing away. */
