@@ -226,14 +226,19 @@ static void say_nested(struct explained *lease)
 }
 
 /* It replaces others, and waits for the one that has its identity. */
+static void say_owner(struct story *story, const char *id, bool waits)
+{
+    reasons_say(&story->reasons, "lease %.60s, which has its identity, %s", id,
+        waits ? "waits" : "runs");
+    reasons_remark(&story->reasons, "waits for lease %.60s, which has its identity", id);
+}
+
 static void say_identity(struct story *story, const struct lease *lease)
 {
     const struct lease *ahead = core_identity_ahead(story->scene->core, lease)->lease;
     char id[LEASE_ID_SIZE];
     lease_id_format(id, ahead->id);
-    reasons_say(&story->reasons, "lease %s, which has its identity, %s", id,
-        ahead->state == LEASE_HELD ? "runs" : "waits");
-    reasons_remark(&story->reasons, "waits for lease %s, which has its identity", id);
+    say_owner(story, id, ahead->state != LEASE_HELD);
 }
 
 static void say_blocker(struct explained *lease)
@@ -246,6 +251,8 @@ static void say_blocker(struct explained *lease)
     story_say_quotas(story, "its user holds");
     if (kind == WAIT_IDENTITY) {
         say_identity(story, claim->lease);
+    } else if (story->requests[0].owner) {
+        say_owner(story, story->requests[0].owner, story->requests[0].owner_waits);
     } else if (kind == WAIT_QUOTA && !story->is_over_quota) {
         reasons_remark(&story->reasons, "you hold as many units as one user may");
         story->is_over_quota = true; /* behind an earlier request of the same user */

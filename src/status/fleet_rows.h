@@ -94,7 +94,9 @@ enum lease_field {
     WAITER_KEPT,
     WAITER_BLOCKED,
     WAITER_BLOCKER,
-    N_WAITER_FIELDS
+    N_WAITER_FIELDS,
+    WAITER_OWNER = N_WAITER_FIELDS, /* who has its identity, where it is blocked by that */
+    WAITER_OWNER_STATE,
 };
 
 enum { FLEET_NUMBER_MAX = INT32_MAX };

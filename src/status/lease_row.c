@@ -17,7 +17,8 @@ _Static_assert((size_t)N_SHOWN == (size_t)N_ATTRIBUTES, "what is shown is an att
 #include "base/attributes.def"
 #undef ATTRIBUTE
 
-static const char blocked_by_quota[] = "quota", blocked_otherwise[] = "other";
+static const char blocked_by_quota[] = "quota", blocked_by_identity[] = "identity",
+                  blocked_otherwise[] = "other";
 
 /* ---- from the core ---- */
 
@@ -87,7 +88,7 @@ static void fill_blocker(
         [WAIT_QUOTA] = blocked_by_quota,
         [WAIT_BLOCKED] = blocked_otherwise,
         [WAIT_AWAY] = "away",
-        [WAIT_IDENTITY] = "identity",
+        [WAIT_IDENTITY] = blocked_by_identity,
     };
     if (kind != WAIT_TURN || (resource && resource != claim->resource)) {
         line->blocked = words[kind];
@@ -248,6 +249,7 @@ static void fill_listed_waiter(struct lease_row *row, const struct fleet_row *fi
     line->wants = row->units;
     signed_number_parse(fleet_field(fields, ROW_PRIORITY), MAX_PRIORITY, &line->priority);
     line->blocked = strcmp(blocked, blocked_by_quota) == 0 ? blocked_by_quota
+        : strcmp(blocked, blocked_by_identity) == 0        ? blocked_by_identity
         : strcmp(blocked, blocked_otherwise) == 0          ? blocked_otherwise
                                                            : NULL;
     line->blocker = line->blocked && name_is_valid(blocker) ? blocker : NULL;

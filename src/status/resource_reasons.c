@@ -315,7 +315,10 @@ static void find_blocker(struct request_row *request, const struct subject *subj
     if (subject->own) {
         const char *blocker = fleet_field(subject->own, WAITER_BLOCKER);
         request->is_over_quota = strcmp(fleet_field(subject->own, WAITER_BLOCKED), "quota") == 0;
+        const char *owner = fleet_field(subject->own, WAITER_OWNER);
         request->blocker = name_is_valid(blocker) ? blocker : NULL;
+        request->owner = owner[0] != '\0' ? owner : NULL;
+        request->owner_waits = strcmp(fleet_field(subject->own, WAITER_OWNER_STATE), "H") != 0;
     } else if (!subject->scene->database) {
         bool is_quota = lease_waits_for(subject->scene->core, subject->claim->lease,
                             &resource) == WAIT_QUOTA;

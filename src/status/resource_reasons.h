@@ -17,6 +17,8 @@ struct request_row {
     uint64_t held;
     uint32_t quota;
     const char *blocker; /* what a waiting lease lacks, as in its line; or NULL */
+    const char *owner; /* SESSION/LEASE: who has its identity, if it waits for that; or NULL */
+    bool owner_waits; /* that has it, but does not run */
 };
 
 /* Which lease waits; {0}: none yet, a new request. */
