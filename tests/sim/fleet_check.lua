@@ -119,6 +119,49 @@ elseif call('ZCARD', key('owned')) - 1 ~= #leases then
     return 'there are not as many leases as are owned'
 end
 
+-- Who has an identity: one lease, which holds, or which waits and takes nobody's place. Of those that do, one waits for
+-- the same things.
+local owners, heirs = {}, {} -- by "NAME HOLDER UID"; by "HOLDER UID NAME..."
+local function takes_places(record)
+    return string.find(record[8], ' replace=', 1, true) ~= nil
+end
+local function owner_of(record, name)
+    return owners[name .. ' ' .. record[7] .. ' ' .. record[5]]
+end
+for _, lease in ipairs(leases) do
+    local record, names = load(lease), {}
+    local who = record[7] .. ' ' .. record[5]
+    for i, claim in ipairs(record[7] ~= '' and record[9] or {}) do
+        local other = owner_of(record, claim[1])
+        names[i] = claim[1]
+        if record[1] == 'H' or record[1] == 'W' and not takes_places(record) then
+            if other then
+                return lease .. ' and ' .. other .. ' have the identity ' .. who .. ' at ' .. claim[1]
+            end
+            owners[claim[1] .. ' ' .. who] = lease
+        end
+    end
+    table.sort(names)
+    local group = who .. ' ' .. table.concat(names, ' ')
+    if names[1] and record[1] == 'W' then
+        if heirs[group] then
+            return lease .. ' and ' .. heirs[group] .. ' wait in one place'
+        end
+        heirs[group] = lease
+    elseif record[1] == 'R' and call('ZSCORE', key('identities'), names[1] .. ' ' .. who .. ' ' .. lease) then
+        return lease .. ' has an identity, and was replaced'
+    end
+end
+-- The first name where another lease has its identity, if it waits for that.
+local function owned_name(lease)
+    local record = load(lease)
+    for _, claim in ipairs(takes_places(record) and record[9] or {}) do
+        if owner_of(record, claim[1]) then
+            return claim[1]
+        end
+    end
+end
+
 local stands = {} -- in a queue or aside, by lease: in how many
 for _, set in ipairs({'queue', 'aside'}) do
     for _, member in ipairs(sorted(set)) do
@@ -215,7 +258,7 @@ for name, head in pairs(names) do
         local word = string.format('%s %02d:', name, power)
         free = free - 2 ^ power * call('ZLEXCOUNT', key('kept'), '[' .. word, '(' .. word .. head.order)
     end
-    if not is_paused and free >= needed then
+    if not is_paused and free >= needed and not owned_name(head.lease) then
         return head.lease .. ' could go on at ' .. name
     end
 end
@@ -236,13 +279,13 @@ end
 -- Nobody stands aside without a reason. What is kept for others counts for a quota as well.
 local is_settled = record[1] and not record[2] and call('SCARD', key('dirty')) == 1
 for _, member in ipairs(is_settled and sorted('aside') or {}) do
-    local name, uid, order, lease = string.match(member, '^(%S+) [bu](%d*)%S* (%S+ %S+ (%S+))$')
+    local name, uid, order, lease = string.match(member, '^(%S+) [bui](%d*)%S* (%S+ %S+ (%S+))$')
     local claim = claim_on(lease, name)
     local rules, limit, is_paused = rules_for(name, claim[5])
     local is_blocked = is_paused or claim[2] > limit
     local is_over = uid ~= '' and (call('ZCARD', key('keeping')) > 1 or claim[2]
         > rules['max-units-per-user'] - n_in('users', name .. ' ' .. uid) - n_wanted_before(name, uid, order))
-    if not is_blocked and not is_over then
+    if not is_blocked and not is_over and not owned_name(lease) then
         return lease .. ' stands aside at ' .. name .. ' for nothing'
     end
 end

@@ -25,7 +25,7 @@ static struct client *client_of(struct host *host, uint32_t uid)
 /* A lease ends before its job only where something has gone wrong. */
 static void check_reason(struct fleet *fleet, const struct host *host, const struct effect *effect)
 {
-    if (!fleet->had_faults) {
+    if (!fleet->had_faults && effect->why != OUTCOME_WITHDRAWN) {
         fail("%s: a job is stopped, outcome %d, and nothing was wrong", host->name,
             (int)effect->why);
     }
@@ -53,6 +53,7 @@ static void carry_out_one(struct fleet *fleet, struct host *host, const struct e
         trace(fleet, "%s: %ju is denied, outcome %d", host->name, (uintmax_t)effect->lease->id,
             (int)effect->why);
         fleet->figures[FIGURE_CIRCLES] += effect->why == OUTCOME_CIRCLE;
+        fleet->figures[FIGURE_REPLACED] += effect->why == OUTCOME_REPLACED;
         *job = (struct job){0};
         break;
     case EFFECT_LOST:
@@ -66,6 +67,7 @@ static void carry_out_one(struct fleet *fleet, struct host *host, const struct e
         trace(fleet, "%s: %ju is stopped, outcome %d", host->name, (uintmax_t)effect->lease->id,
             (int)effect->why);
         check_reason(fleet, host, effect);
+        fleet->figures[FIGURE_WITHDRAWN] += effect->why == OUTCOME_WITHDRAWN;
         job_is_stopped(fleet, host, job);
         break;
     default:

@@ -60,7 +60,7 @@ struct job {
     nanoseconds budget;
     uint32_t units[N_NAMES]; /* while it is alive: a bit for each, or all bits */
     uint64_t asked; /* the order of requests */
-    bool was_moved; /* an operator may have */
+    bool was_moved; /* an operator may have; or it may have taken another one's place */
     bool was_turned_away; /* an acquire left it without a place: asked again, it is a new request */
 };
 
@@ -186,6 +186,8 @@ enum timer {
 enum figure {
     FIGURE_GRANTS,
     FIGURE_CIRCLES,
+    FIGURE_REPLACED, /* waiters, by newer ones */
+    FIGURE_WITHDRAWN, /* jobs that were stopped for those */
     FIGURE_EVENTS,
     FIGURE_FORGOTTEN, /* definitions, each of which all hosts have in their files */
     FIGURE_MOVED, /* waiters, by operators */

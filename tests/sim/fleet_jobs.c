@@ -78,6 +78,15 @@ static bool has_below(const struct host *host, const struct job *job)
     return has;
 }
 
+/* Whose places a request with that identity takes. */
+static uint8_t random_replace(struct fleet *fleet, uint32_t holder)
+{
+    if (holder == 0) {
+        return REPLACE_NOTHING;
+    }
+    return (uint8_t)PICK(&fleet->random, REPLACE_NOTHING, REPLACE_WAITING, REPLACE_RUNNING);
+}
+
 /* Nobody kills a program: it ends itself when its lease is to be stopped (job_is_stopped()). */
 static void be_a_program(struct acquire_request *ask, const struct host *host)
 {
@@ -97,6 +106,7 @@ void jobs_ask(struct fleet *fleet, struct host *host)
     uint32_t names = choose_wants(fleet, &ask);
     uint32_t holder = PICK(&fleet->random, 0, 0, 0, 0, 0, 0, 1, 2, 3);
     ask.attributes.holder = holders[holder];
+    ask.attributes.replace = random_replace(fleet, holder);
     ask.attributes.priority = random_percent(&fleet->random, 10) ? 5 : 0;
     ask.attributes.parent = random_parent(fleet, host, uid);
     if (uid == 1) {
@@ -117,6 +127,7 @@ void jobs_ask(struct fleet *fleet, struct host *host)
         .holder = holder,
         .names = names,
         .is_waiting = true,
+        .was_moved = ask.attributes.replace != REPLACE_NOTHING,
         .length = chance(fleet, 20 * MILLISECOND, is_long ? 60 * SECOND : 2 * SECOND),
         .budget = lease_stop_budget(lease),
         .asked = ++host->n_asked};
