@@ -4,7 +4,6 @@
 #include "admission/server.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "base/words.h"
 #include "core/fleet.h"
 #include "database/client_events.h"
 #include "database/down_reasons.h"
@@ -20,10 +19,7 @@
 #include "status/database_line.h"
 #include "status/why.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 /* A database of ours. */
 struct member {
@@ -176,8 +172,7 @@ static bool on_taken(
     };
     const struct member *member = context;
     struct server *server = member->server;
-    bool is_by_user = taking->verb == SESSION_WITHDRAW;
-    if (is_by_user && (taking->is_repeat || job_holder_may_not_signal(lease))) {
+    if (taking->verb == SESSION_WITHDRAW && job_holder_may_not_signal(lease)) {
         return false;
     }
     lease_log_taken_remotely(&server->databases, lease, &taking->by, rows[taking->verb].command,

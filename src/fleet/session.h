@@ -135,8 +135,8 @@ struct session_taking {
     const char *reason; /* the text, or NULL */
 };
 
-/* Called before that is done. WITHDRAW is what a newer request of its own user wants. Returns
- * whether it may be done. */
+/* Called before that is done. WITHDRAW is what a newer request of its own user wants, not again if
+ * its job is being stopped already. Returns whether it may be done. */
 typedef bool session_taken(
     void *context, const struct lease *lease, const struct session_taking *taking);
 void session_on_taken(struct session *session, session_taken *taken, void *context);

@@ -97,7 +97,8 @@ static void take_away(struct session *session, struct lease *lease, const struct
     bool is_by_owner = taking.by.is_known && taking.by.uid == lease->uid;
     bool is_told =
         events->taken && (kind != FLEET_RELEASE || (taking.by.is_known && !is_by_owner));
-    bool may = !is_told || events->taken(events->taken_context, lease, &taking);
+    bool may = !(kind == FLEET_WITHDRAW && taking.is_repeat) &&
+        (!is_told || events->taken(events->taken_context, lease, &taking));
     if (may && kind == FLEET_RELEASE) {
         core_end(session->core, lease, NULL, session->now, session->effects);
     } else if (may) {

@@ -109,7 +109,7 @@ def test_does_not_stop_what_its_user_may_not_signal(pair, job):  # noqa: F811
     holds = gets(one, f"acquire d holder=x pid={job.pid}")
     becomes_root(job)
     waiter = queues(two, RUNNING)
-    asks(one, "acquire s")  # its host has heard of that by now
+    gets(one, "acquire s")  # its host has heard of that by now
     assert is_quiet(one)
     does(one, f"release {holds}")
     assert event(two)[:2] == ("granted", waiter)

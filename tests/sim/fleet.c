@@ -215,8 +215,9 @@ static void print_state(void)
 
 static void print_figures(void)
 {
-    static const char *const words[N_FIGURES] = {"grants", "circles", "replaced", "withdrawn",
-        "events", "definitions forgotten", "moved", "founded", "rates of clocks", "steps of clocks"};
+    static const char *const words[N_FIGURES] = {"grants", "circles", "replaced",
+        "withdrawn", "events", "definitions forgotten", "moved", "founded", "rates of clocks",
+        "steps of clocks"};
     for (size_t i = 0; i < N_FIGURES; i++) {
         printf(", %ju %s", (uintmax_t)sums[i], words[i]);
     }

@@ -126,7 +126,7 @@ Test(session_events, a_circle)
     NO_CALL();
 }
 
-/* The same where a newer request takes its place; D's answer says so, as the event was not heard. */
+/* The same where a newer request takes its place. D's answer says so: the event was not heard. */
 Test(session_events, a_place_that_is_taken)
 {
     hold("A", "s", "17 0");
@@ -205,7 +205,7 @@ static bool note_taking(
     text_add_format(&takings, "%s%s by '%s'%s%s%s", takings.length > 0 ? "; " : "",
         verbs[taking->verb], by, taking->reason ? " because " : "",
         taking->reason ? taking->reason : "", taking->is_repeat ? ", again" : "");
-    return taking->verb != SESSION_WITHDRAW || !taking->is_repeat;
+    return taking->verb != SESSION_WITHDRAW;
 }
 
 static void expect_takings(const char *expected)
@@ -226,7 +226,17 @@ Test(session_events, who_takes_a_lease_away)
     message("000000000004 release $C");
     message("000000000005 withdraw $A 7|");
     expect_takings("revoke by '0 1000' because a b; revoke by '8' because later, again; "
-                   "drop by ''; withdraw by '7', again");
+                   "drop by ''");
+}
+
+/* Its user may not signal the job, as the one who hears of it says. */
+Test(session_events, a_job_that_may_not_be_withdrawn)
+{
+    session_on_taken(session, note_taking, NULL);
+    hold("A", "s", "17 0");
+    message("000000000001 withdraw $A 7|it%20ends");
+    HAPPENS("");
+    expect_takings("withdraw by '7' because it ends");
 }
 
 /* A release by the lease's own user takes nothing away. */

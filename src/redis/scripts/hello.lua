@@ -540,7 +540,7 @@ local function list()
     end
 
     -- Decides about a lease that the caller lists: the word, and the lease as it is now stored.
-    local function decide(lease, said)
+    local function list_one(lease, said)
         local stored = load_lease(lease.key)
         if not stored and (said == 'held' or (said == 'waiting' and db.grace)) then
             made.first_grace.miss_lease(session_of(ME).host)
@@ -597,8 +597,8 @@ local function list()
     end
 
     -- A holder that the data know has taken over before.
-    local function list_one(lease, said)
-        local word, now = decide(lease, said)
+    local function list_and_take_over(lease, said)
+        local word, now = list_one(lease, said)
         if now.replace and (word == 'waiting' or word == 'held' and now == lease) then
             made.newest.take_over(now)
         end
@@ -611,7 +611,7 @@ local function list()
         local lease, behind = parse_lease(at, 6)
         lease.since = said == 'held' and db.clock - tonumber(ARGV[behind]) or nil
         at = behind + 1
-        local word, now = list_one(lease, said)
+        local word, now = list_and_take_over(lease, said)
         append(rows, {lease.id, word, word == 'lost' and '0' or text_of(now.ticket),
             word == 'held' and claims_text(now) or word == 'waiting' and text_of(position_of(now)) or '-'})
     end
