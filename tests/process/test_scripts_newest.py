@@ -131,6 +131,28 @@ def test_what_was_kept_is_kept_for_it(world, two):
     assert world.check().kept == {}
 
 
+def test_a_stream_waits_like_one(world):
+    """Each of many has a newer one behind it; nobody who came later goes before the last, and it goes before them."""
+    a, b = world.several(2, NAMES)
+    for lease in ("x", "y", "z"):
+        a.acquire(lease, "w")
+    a.acquire("s", ("w", 2), "a")
+    b.acquire("before", "w")
+    stream = [pushes((a, b)[i % 2], str(i), ("w", 2), "b") for i in range(20)]
+    b.acquire("behind", "w")
+    assert {(reply.word, reply.ticket) for reply in stream} == {("waiting", stream[0].ticket)}
+    order = []
+    for lease in ("x", "y", "z"):
+        ok(a.release(lease))
+        pushes(a, lease + "1", ("w", 2), "b")
+        order += [*a.granted(), *b.granted()]
+    assert order == ["s", "before"]
+    ok(a.release("s"))
+    assert (list(a.granted()), list(b.granted())) == (["z1"], [])
+    ok(b.release("before"))
+    assert list(b.granted()) == ["behind"]
+
+
 def test_at_once(world):
     a, b = world.several(2, NAMES)
     assert pushes(a, "1", "a", "b").word == "granted"
@@ -306,6 +328,22 @@ def test_a_circle_by_an_identity(world, word):
     assert told(a, "circle") == []
 
 
+@pytest.mark.parametrize("above", ["outer", "other"])
+def test_a_circle_by_the_identity_of_a_waiter(world, above):
+    """That waits for what is held above the request, or above another one."""
+    a, b = world.several(2, NAMES)
+    a.acquire("outer", "a")
+    a.acquire("other", "b")
+    b.acquire("plain", "a", "w", holder="i")
+    reply = pushes(a, "1", "w", above=above)
+    if above == "outer":
+        assert (reply.word, reply.rest) == ("refused", ["ancestor", "w"])
+        return
+    assert reply.word == "waiting"
+    a.acquire("2", "b", above="outer")
+    assert sorted(told(a, "circle") + told(b, "circle")) == [["circle", "2", "b"]]
+
+
 # ---- those that come back
 
 def listed(member, lease, at, ticket=0, state="waiting", claims=(Claim("w", 1, 0, ()),), word="waiting"):
@@ -337,6 +375,22 @@ def test_the_older_one_comes_back(world, lost, first):
     again = pushes(a, "1", "w", at=1, ticket=ticket)
     assert (again.word, again.rest) == ("refused", ["replaced", b.key("2")])
     assert replaced(b) == []
+
+
+def test_a_plain_one_comes_back_whose_hosts_clock_is_ahead(world, two):
+    a, b = two
+    a.acquire("1", "a", holder="i", info="pid=1 at=9")
+    ticket = pushes(b, "2", "a", at=2).ticket
+    world.database.client.flushall()
+    for one in (a, b):
+        ok(one.begin())
+        one.define(NAMES)
+    plain = list_row("1", "waiting", [Claim("a", 1, 0, ())], holder="i", info="pid=1 at=9", ticket=ticket)
+    assert a.lists(plain)["1"][0] == "waiting"
+    assert listed(b, "2", 2, ticket, claims=(Claim("a", 1, 0, ()),)) == "waiting"
+    for one in (a, b):
+        one.end()
+    assert replaced(a) == ["1"]
 
 
 def test_the_older_one_comes_back_to_the_holder(world, lost):

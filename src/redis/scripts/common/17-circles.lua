@@ -59,6 +59,7 @@ function make.circles()
     -- ---- the search ----
 
     local leases, n_looked_at -- by KEY
+    local never_owns
     local n_below -- by the KEY of a lease: how many of the requests run under it
     local inside -- by "NAME" and "NAME UID": units that leases with requests below them have; by " KEY": whether it has any
     local lines -- by name: the members of QUEUE, and from which on one may be in the way
@@ -113,12 +114,6 @@ function make.circles()
         local n, resource = inside[claim.name .. ' ' .. lease.uid] or 0, resource_of(claim.name)
         local most = resource.definition and resource.definition['max-units-per-user'] or 0
         return n > 0 and most > 0 and claim.count > most - n
-    end
-
-    -- Its identity: the lease that has it waits for its own requests, unless it is being stopped.
-    local function never_owns(lease, claim)
-        local owner = lease.replace and made.newest.owner_at(lease, claim)
-        return owner and inside[' ' .. owner.key] and not owner.heir
     end
 
     local function begin_search()
@@ -183,6 +178,20 @@ function make.circles()
     local function is_barred(lease, claim)
         local first = (inside[claim.name] or 0) > 0 and first_in_the_way(claim.name)
         return first and first < claim.name .. ' ' .. order_text(lease) or false
+    end
+
+    -- Its identity: the lease that has it waits for its own requests, unless it is being stopped; or it waits itself, for
+    -- what it will never have.
+    function never_owns(lease, claim)
+        local owner = lease.replace and made.newest.owner_at(lease, claim)
+        if not owner or owner.state == 'H' then
+            return owner and inside[' ' .. owner.key] and not owner.heir
+        end
+        for _, one in ipairs(owner.claims) do
+            if never_has(one) or never_fits(owner, one) or is_barred(owner, one) then
+                return true
+            end
+        end
     end
 
     local function is_never_had(lease, claim)

@@ -39,6 +39,8 @@ function make.newest()
     local function is_older(lease, other)
         if lease.ticket ~= other.ticket and max(lease.ticket, other.ticket) <= MAX_CREDIBLE then
             return lease.ticket < other.ticket
+        elseif not lease.replace ~= not other.replace then
+            return not lease.replace -- it has taken no place
         end
         return begun_at(lease) <= begun_at(other)
     end
