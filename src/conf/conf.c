@@ -1,6 +1,7 @@
 #include "conf/conf.h"
 
 #include "base/memory.h"
+#include "conf/level_rules.h"
 #include "conf/sections.h"
 
 #include <dirent.h>
@@ -158,6 +159,7 @@ struct conf *conf_load(const char *path, const struct conf *running,
     loading.conf->path = memory_string(path);
     files_read(&loading);
     fleet_uses_resolve(&loading);
+    levels_check(&loading);
     if (loading.complaints.n == 0) {
         conf = loading.conf;
         loading.conf = NULL;

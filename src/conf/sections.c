@@ -54,6 +54,10 @@ void loading_deinit(struct loading *loading)
     known_set_deinit(&loading->resources);
     known_set_deinit(&loading->items);
     fleet_uses_deinit(loading);
+    for (size_t i = 0; i < loading->n_levels_uses; i++) {
+        free(loading->levels_uses[i].section);
+    }
+    free(loading->levels_uses);
 }
 
 /* ---- headers ---- */
@@ -401,6 +405,23 @@ static void check_database(struct loading *loading)
     }
 }
 
+/* levels_check() looks at them. */
+static void note_levels(struct loading *loading)
+{
+    const struct section *section = &loading->section;
+    const struct definition *definition = section->object;
+    if (definition->n_levels == 0) {
+        return;
+    }
+    size_t n = loading->n_levels_uses++;
+    loading->levels_uses = memory_grow(loading->levels_uses, n, sizeof *loading->levels_uses);
+    loading->levels_uses[n] = (struct levels_use){
+        .definition = loading->conf->n_definitions - 1,
+        .section = memory_string(section->label),
+        .place = {.file = loading->file, .line = section->lines[KEY_also]},
+    };
+}
+
 static void close_daemon(struct loading *loading)
 {
     const uint32_t *lines = loading->section.lines;
@@ -421,6 +442,7 @@ static void close_resource(struct loading *loading)
     check_templates(loading);
     check_order(loading);
     check_database(loading);
+    note_levels(loading);
 }
 
 static void (*const closers[N_SECTION_KINDS])(struct loading *loading) = {

@@ -27,6 +27,13 @@ struct section {
     char label[LABEL_BYTES];
 };
 
+/* A resource with `also`, kept until all files are read: its levels may come later. */
+struct levels_use {
+    size_t definition; /* index in conf->definitions */
+    char *section; /* as in messages */
+    struct place place; /* of the key */
+};
+
 struct loading {
     struct conf *conf;
     const struct conf *running; /* in a reload, what runs at present; else NULL */
@@ -39,6 +46,8 @@ struct loading {
     struct database_places database_places[MAX_DATABASES]; /* as conf->databases */
     struct fleet_use *fleet_uses;
     size_t n_fleet_uses;
+    struct levels_use *levels_uses;
+    size_t n_levels_uses;
     uint32_t file; /* being read; 0 is the main file */
 };
 

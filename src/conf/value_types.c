@@ -289,6 +289,47 @@ static bool same_items(const void *a, const void *b)
     return i == left->n_items && i == right->n_items;
 }
 
+/* ---- levels ---- */
+
+static bool parse_level(const struct value *value, const char *word)
+{
+    struct definition *definition = value->object;
+    const char *colon = strchr(word, ':');
+    uint64_t count = 1;
+    char name[NAME_BYTES + 1];
+    size_t length = colon ? (size_t)(colon - word) : strlen(word);
+    memcpy(name, word, length <= NAME_BYTES ? length : 0);
+    name[length <= NAME_BYTES ? length : 0] = '\0';
+    if (!name_is_valid(name) ||
+        (colon && (!number_parse(colon + 1, MAX_LIMIT, &count) || count == 0))) {
+        return false;
+    }
+    for (size_t i = 0; i < definition->n_levels; i++) {
+        if (strcmp(definition->levels[i].name, name) == 0) {
+            VALUE_COMPLAIN(value, "\"%s\" appears twice", name);
+            return true;
+        }
+    }
+    size_t n = definition->n_levels++;
+    definition->levels = memory_grow(definition->levels, n, sizeof *definition->levels);
+    definition->levels[n] =
+        (struct level){.name = memory_string(name), .count = (uint32_t)count};
+    return true;
+}
+
+static bool same_levels(const void *a, const void *b)
+{
+    const struct definition *left = container_of(a, const struct definition, levels);
+    const struct definition *right = container_of(b, const struct definition, levels);
+    size_t i = 0;
+    while (i < left->n_levels && i < right->n_levels &&
+        strcmp(left->levels[i].name, right->levels[i].name) == 0 &&
+        left->levels[i].count == right->levels[i].count) {
+        i++;
+    }
+    return i == left->n_levels && i == right->n_levels;
+}
+
 static void id_set_add(struct id_set *set, uint32_t id)
 {
     set->ids = memory_grow(set->ids, set->n, sizeof *set->ids);

@@ -80,6 +80,14 @@ struct definition *definition_copy(const struct definition *definition)
     for (size_t i = 0; i < definition->n_items; i++) {
         copy->items[i] = memory_string(definition->items[i]);
     }
+    copy->levels = NULL;
+    if (definition->n_levels > 0) {
+        copy->levels = memory_resize(NULL, definition->n_levels, sizeof *copy->levels);
+    }
+    for (size_t i = 0; i < definition->n_levels; i++) {
+        copy->levels[i] = definition->levels[i];
+        copy->levels[i].name = memory_string(definition->levels[i].name);
+    }
     copy->rights = (struct rights){
         .allow_users = id_set_copy(&definition->rights.allow_users),
         .allow_groups = id_set_copy(&definition->rights.allow_groups),
@@ -97,6 +105,10 @@ void definition_deinit(struct definition *definition)
         free(definition->items[i]);
     }
     free(definition->items);
+    for (size_t i = 0; i < definition->n_levels; i++) {
+        free(definition->levels[i].name);
+    }
+    free(definition->levels);
     free(definition->name);
     free(definition->rights.allow_users.ids);
     free(definition->rights.allow_groups.ids);

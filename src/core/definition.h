@@ -32,6 +32,12 @@ struct id_set {
     size_t n;
 };
 
+/* `also`: who takes COUNT units of the resource takes COUNT times so many of this one. */
+struct level {
+    char *name;
+    uint32_t count;
+};
+
 /* Who may do what. Empty allow sets mean everyone; deny overrides allow. Admins need no
  * allowance. */
 struct rights {
@@ -50,6 +56,8 @@ struct definition {
     uint32_t shared; /* locks: how many may hold it at once who say so; others want all of it */
     char **items; /* pools */
     size_t n_items;
+    struct level *levels;
+    size_t n_levels;
     nanoseconds cooldown; /* a freed unit rests this long */
     nanoseconds max_hold; /* a lease is stopped after so long; NEVER if not set */
     nanoseconds kill_after; /* between the signal and SIGKILL */
@@ -75,6 +83,17 @@ struct basis {
     uint8_t database;
     uint64_t value; /* the limit, or a hash of the items */
 };
+
+static inline bool definition_is_pool(const struct definition *definition)
+{
+    return definition->kind == KIND_POOL;
+}
+
+/* What the file allows; of a pool, its items. */
+static inline uint32_t definition_limit(const struct definition *definition)
+{
+    return definition_is_pool(definition) ? (uint32_t)definition->n_items : definition->limit;
+}
 
 /* Whether requests for the lock want all of it unless they say otherwise. */
 static inline bool definition_is_shared(const struct definition *definition)

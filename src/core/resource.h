@@ -162,17 +162,6 @@ struct unit *resource_find_unit(const struct resource *resource, const char *ite
 /* Whether that item is in service. */
 bool resource_has_item(const struct resource *resource, const char *item);
 
-static inline bool definition_is_pool(const struct definition *definition)
-{
-    return definition->kind == KIND_POOL;
-}
-
-/* What the file allows; of a pool, its items. */
-static inline uint32_t definition_limit(const struct definition *definition)
-{
-    return definition_is_pool(definition) ? (uint32_t)definition->n_items : definition->limit;
-}
-
 /* Whether a database gives out its units. */
 static inline bool resource_is_fleet(const struct resource *resource)
 {

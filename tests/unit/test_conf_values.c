@@ -452,6 +452,7 @@ static const char *const other_values[N_VALUE_TYPES] = {
     [VALUE_scope] = "fleet",
     [VALUE_database] = "other",
     [VALUE_items] = "j",
+    [VALUE_levels] = "level:1",
     [VALUE_users] = "alice",
     [VALUE_groups] = "etl",
 };
@@ -494,6 +495,7 @@ static struct conf *load_with(
     } else if (written == AS_BY_DEFAULT && key->initial) {
         fprintf(out, "%s = %s\n", key->word, key->initial);
     }
+    fputs("[lock level]\n", out);
     fclose(out);
     struct conf *conf = load_good(text);
     free(text);
