@@ -86,7 +86,7 @@ enum outcome acquire_resolve(struct core *core, const struct acquire_request *as
         }
         if (want->of) {
             take_stop_rules_of(lease, &want->of->lease->attributes);
-        } else if (!has_proof && is_taken(core, resource, lease, ask)) {
+        } else if (!has_proof && !want->is_level && is_taken(core, resource, lease, ask)) {
             return OUTCOME_HELD;
         }
     }
@@ -266,10 +266,13 @@ enum outcome core_acquire(struct core *core, struct client *client,
     const struct acquire_request *ask, nanoseconds now, struct effects *effects,
     struct lease **leasep, const char **at_faultp)
 {
-    struct acquire_request sorted;
+    struct acquire_request expanded, sorted;
     *leasep = NULL;
     *at_faultp = NULL;
-    enum outcome outcome = shares_find(core, 0, client->uid, &ask, &sorted, at_faultp);
+    enum outcome outcome = levels_find(core, 0, client->uid, &ask, &expanded, at_faultp);
+    if (outcome == OUTCOME_OK) {
+        outcome = shares_find(core, 0, client->uid, &ask, &sorted, at_faultp);
+    }
     if (outcome == OUTCOME_OK) {
         outcome = acquire(core, client, ask, now, effects, leasep, at_faultp);
     } else {

@@ -80,6 +80,12 @@ enum outcome core_acquire(struct core *core, struct client *client,
     const struct acquire_request *ask, nanoseconds now, struct effects *effects,
     struct lease **leasep, const char **at_faultp);
 
+/* Adds the levels of what is wanted, and of these, as `also` says: core_acquire() does so itself,
+ * and nothing changes where that has been done. `id`: of a lease that is to come back; else 0.
+ * OUTCOME_IMPOSSIBLE, about the first that is one too many. */
+enum outcome core_add_levels(struct core *core, uint64_t id, uint32_t uid,
+    struct acquire_request *ask, const char **at_faultp);
+
 /* Why a request was denied with OUTCOME_CIRCLE: what it waits for is held by a lease whose own
  * nested request waits for the next, and so on; the last is held by the first one's ancestor. */
 enum { MAX_CIRCLE_STEPS = 8 };

@@ -236,14 +236,14 @@ void core_set_waiter_filter(struct core *core, core_waiter_filter *judge, void *
     core->waiter_filter_context = context;
 }
 
-/* Of all the lease's resources. */
+/* Of all the resources that the lease has named. */
 static enum outcome judge(const struct core *core, const struct claim *claim)
 {
     const struct lease *lease = claim->lease;
     enum outcome outcome = OUTCOME_OK;
     for (size_t i = 0; core->judge && i < lease->n_claims && outcome == OUTCOME_OK; i++) {
         const struct resource *resource = lease->claims[i].resource;
-        if (resource->is_defined) {
+        if (resource->is_defined && !lease->claims[i].is_level) {
             outcome = core->judge(lease, resource->definition, core->waiter_filter_context);
         }
     }
@@ -254,6 +254,10 @@ static void redefine(struct core *core, const struct catalogue *catalogue,
     const struct definition *definitions, size_t n, nanoseconds now, struct effects *effects)
 {
     struct resource *resource;
+    core->has_levels = false;
+    for (size_t i = 0; i < n; i++) {
+        core->has_levels |= definitions[i].n_levels > 0;
+    }
     tallies_define(core, definitions, n);
     replace_templates(core, definitions, n);
     TAILQ_FOREACH (resource, &core->resource_list, link) {

@@ -62,10 +62,15 @@ const struct claim *core_identity_ahead(const struct core *core, const struct le
     return ahead;
 }
 
+static bool has_identity(const struct claim *claim)
+{
+    return claim->lease->attributes.holder && !claim->is_level;
+}
+
 void identity_add(struct core *core, struct claim *claim)
 {
     const struct lease *lease = claim->lease;
-    if (lease->attributes.holder) {
+    if (has_identity(claim)) {
         table_insert(&core->identities, &claim->by_identity,
             identity_hash(claim->resource, lease->uid, lease->attributes.holder));
     }
@@ -73,7 +78,7 @@ void identity_add(struct core *core, struct claim *claim)
 
 void identity_remove(struct core *core, struct claim *claim)
 {
-    if (claim->lease->attributes.holder) {
+    if (has_identity(claim)) {
         table_remove(&core->identities, &claim->by_identity);
     }
 }

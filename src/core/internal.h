@@ -35,6 +35,7 @@ struct core {
     TAILQ_HEAD(, waiting) nested; /* requests of host scope that wait under a lease */
     struct circle circle; /* the last one that was broken */
     bool may_have_circle; /* the waiters must be searched for one */
+    bool has_levels; /* of the definitions, some do */
     struct core_cursor *cursors;
     struct templates templates;
 
@@ -97,7 +98,17 @@ struct template *registry_add_template(struct core *core, const struct definitio
 void registry_free_templates(struct templates *templates);
 void registry_free(struct core *core);
 
+/* ---- levels.c ---- */
+
+/* core_add_levels() to a copy: then *askp is *expanded. */
+enum outcome levels_find(struct core *core, uint64_t id, uint32_t uid,
+    const struct acquire_request **askp, struct acquire_request *expanded, const char **at_faultp);
+
 /* ---- share.c ---- */
+
+/* Whether what the asker wants of that name is a share. */
+bool share_is_found(struct core *core, const struct lease *asker,
+    const struct acquire_request *ask, const char *name);
 
 /* Which of the wants the lease above shares with it: then *askp is *sorted, whose .of, .sharer and
  * .asked are set, with the shares behind the others. Else OUTCOME_ANCESTOR, OUTCOME_IMPOSSIBLE, or

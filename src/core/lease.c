@@ -40,7 +40,7 @@ static size_t names_size(const struct acquire_request *ask)
 {
     size_t size = 0;
     for (size_t i = 0; i < ask->n_wants; i++) {
-        size += strlen(ask->wants[i].name) + 1;
+        size += ask->wants[i].is_level ? 0 : strlen(ask->wants[i].name) + 1;
     }
     return size;
 }
@@ -49,9 +49,12 @@ static size_t names_size(const struct acquire_request *ask)
 static char *copy_names(const struct acquire_request *ask, char *room)
 {
     for (size_t i = 0; i < ask->n_wants; i++) {
-        room = stpcpy(room, ask->wants[i].name) + 1;
-        room[-1] = i + 1 < ask->n_wants ? ' ' : '\0';
+        if (!ask->wants[i].is_level) {
+            room = stpcpy(room, ask->wants[i].name) + 1;
+            room[-1] = ' ';
+        }
     }
+    room[-1] = '\0';
     return room;
 }
 
@@ -78,6 +81,8 @@ struct lease *lease_new(const struct acquire_request *ask, uint32_t uid, nanosec
         lease->claims[i].lease = lease;
         lease->claims[i].count = want->count;
         lease->claims[i].is_all = want->is_all;
+        lease->claims[i].is_level = want->is_level;
+        lease->n_levels += want->is_level;
         lease->claims[i].asked = (uint8_t)i;
         if (ask->n_shared != 0) {
             lease->claims[i].of = want->of;

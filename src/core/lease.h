@@ -48,6 +48,7 @@ struct requested_resource {
     uint8_t asked; /* the core's, of one with shares: its place in the request */
     bool is_all; /* one unit (count 1), and nobody else has any */
     bool is_shared; /* one unit of a lock that others may share */
+    bool is_level; /* nobody has named it: core_add_levels() did. These are behind the others */
     const struct definition *definition; /* what governs the name; core_acquire() finds it itself */
     struct resource *resource; /* as core_find_want() has just found it; or NULL */
 
@@ -94,6 +95,7 @@ struct claim {
     uint32_t count;
     uint8_t asked; /* its place in the request */
     bool is_all; /* of count 1: while it is held, nobody else has a unit there */
+    bool is_level; /* its client has not named it, and is not told its units (levels.c) */
 };
 
 /* Which of its resource's sets a place is in. */
@@ -187,6 +189,7 @@ struct lease {
     uint8_t state; /* enum lease_state; only lease_set_state() writes it */
     uint8_t n_claims; /* its own */
     uint8_t n_shares; /* these follow in .claims */
+    uint8_t n_levels; /* of all these: the last ones asked */
     uint8_t binding; /* enum binding */
     uint8_t stopping; /* enum outcome: why; OUTCOME_OK: it is not being stopped */
     uint8_t database; /* 0: host scope */
@@ -239,6 +242,12 @@ static inline size_t lease_n_all(const struct lease *lease)
     return (size_t)lease->n_claims + lease->n_shares;
 }
 
+/* Those that its client has named: lease_asked() has them first. */
+static inline size_t lease_n_named(const struct lease *lease)
+{
+    return lease_n_all(lease) - lease->n_levels;
+}
+
 static inline bool claim_is_share(const struct claim *claim)
 {
     return claim->sharer != 0;
@@ -262,7 +271,7 @@ struct claim *lease_own_claim(struct lease *lease, const struct resource *resour
 /* The i-th that it has asked for. */
 const struct claim *lease_asked(const struct lease *lease, size_t i);
 
-/* Its resources', with a space between them: these may be gone once it has ended. */
+/* Those it has named, with a space between them: the resources may be gone once it has ended. */
 const char *lease_names(const struct lease *lease);
 /* Whether the living lease has no client at present. */
 bool lease_is_detached(const struct lease *lease);

@@ -68,11 +68,14 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client,
     if (!core->is_closed || id == 0 || id >= core->first_id || core_find_lease(core, id)) {
         return OUTCOME_LOST;
     }
-    struct acquire_request sorted;
+    struct acquire_request expanded, sorted;
     struct saved_claim sorted_claims[MAX_RESOURCES_PER_LEASE];
-    enum outcome outcome = claims
-        ? shares_prove(core, client->uid, &ask, claims, &sorted)
-        : shares_find(core, id, client->uid, &ask, &sorted, at_faultp);
+    enum outcome outcome =
+        claims ? OUTCOME_OK : levels_find(core, id, client->uid, &ask, &expanded, at_faultp);
+    if (outcome == OUTCOME_OK) {
+        outcome = claims ? shares_prove(core, client->uid, &ask, claims, &sorted)
+                         : shares_find(core, id, client->uid, &ask, &sorted, at_faultp);
+    }
     if (outcome == OUTCOME_GRACE && claims) {
         rest_shares(core, ask, claims, now, effects);
     }

@@ -129,6 +129,7 @@ static struct lease *restored_lease(
             .name = claim->name,
             .count = claim->count,
             .is_all = claim->is_all,
+            .is_level = claim->is_level,
             .of = claim->sharer != 0 ? share_find_claim(core, saved->uid, claim) : NULL,
             .sharer = claim->sharer,
             .asked = claim->asked,

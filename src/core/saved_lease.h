@@ -12,7 +12,7 @@ struct saved_unit {
 struct saved_claim {
     const char *name;
     uint32_t count;
-    bool is_all; /* as of a claim */
+    bool is_all, is_level; /* as of a claim */
     uint64_t token; /* of a held lease */
     bool is_pool; /* held */
     const struct saved_unit *units; /* held: `count` of them; else NULL */

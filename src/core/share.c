@@ -23,14 +23,26 @@ static bool may_come_back(struct core *core, uint64_t id)
     return core->is_closed && id < core->first_id && !core_find_lease(core, id);
 }
 
+static enum nested rule_of(
+    struct core *core, const struct acquire_request *ask, const char *name)
+{
+    const struct definition *definition = core_find_definition(core, name);
+    return ask->nested != NESTED_NOT_SAID ? ask->nested
+        : definition                      ? definition->nested
+                                          : NESTED_COUNT;
+}
+
+bool share_is_found(struct core *core, const struct lease *asker,
+    const struct acquire_request *ask, const char *name)
+{
+    return rule_of(core, ask, name) == NESTED_SHARE && claim_above(core, asker, name);
+}
+
 /* Sets want->of if it is to be shared. */
 static enum outcome find_share(struct core *core, const struct lease *asker,
     const struct acquire_request *ask, struct requested_resource *want)
 {
-    const struct definition *definition = core_find_definition(core, want->name);
-    enum nested rule = ask->nested != NESTED_NOT_SAID ? ask->nested
-        : definition                                  ? definition->nested
-                                                      : NESTED_COUNT;
+    enum nested rule = rule_of(core, ask, want->name);
     struct claim *claim = rule != NESTED_COUNT ? claim_above(core, asker, want->name) : NULL;
     if (!claim) {
         bool waits = rule == NESTED_SHARE && may_come_back(core, asker->attributes.parent);

@@ -75,7 +75,7 @@ void units_write_of(struct text *text, const struct claim *claim)
 
 void units_write(struct text *text, const struct lease *lease)
 {
-    for (size_t i = 0; i < lease_n_all(lease); i++) {
+    for (size_t i = 0; i < lease_n_named(lease); i++) {
         const struct claim *claim = lease_asked(lease, i);
         if (claim_first_unit(claim)) {
             units_write_of(text, claim);
@@ -139,8 +139,9 @@ static size_t claim_max_bytes(
     size_t list = definition_is_pool(want->definition)
         ? list_bytes(want->count, longest_item_of(core, want))
         : list_bytes(slots_max_words(want->count, n_claims), longest->slot);
-    size_t all = want->is_all ? strlen(" all=65535") : 0; /* of its record */
-    return longest->head + strlen(want->name) + list + all;
+    size_t all = want->is_all ? strlen(" all=65535") : 0; /* of its record, as the next one */
+    size_t level = want->is_level ? strlen(" levels=16") : 0;
+    return longest->head + strlen(want->name) + list + all + level;
 }
 
 size_t units_max_bytes(struct core *core, const struct requested_resource *wants, size_t n)
@@ -160,6 +161,7 @@ size_t units_max_bytes_of(struct core *core, const struct lease *lease)
         wants[i] = (struct requested_resource){.name = resource->name,
             .count = lease->claims[i].count,
             .is_all = lease->claims[i].is_all,
+            .is_level = lease->claims[i].is_level,
             .definition = resource->definition};
     }
     return units_max_bytes(core, wants, lease_n_all(lease));

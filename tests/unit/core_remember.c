@@ -26,6 +26,7 @@ static void remember_claim(struct saved_claim *out, const struct claim *claim, b
         .name = copy(claim->resource->name),
         .count = claim->count,
         .is_all = claim->is_all,
+        .is_level = claim->is_level,
         .sharer = claim->sharer,
     };
     if (!is_held || claim_is_share(claim)) {

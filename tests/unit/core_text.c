@@ -107,6 +107,23 @@ static void set_items(struct definition *definition, const char *items)
     free(copy);
 }
 
+/* NAME[:N],... */
+static void set_levels(struct definition *definition, const char *levels)
+{
+    char *copy = strdup(levels), *save = NULL;
+    for (char *name = strtok_r(copy, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
+        char *count = strchr(name, ':');
+        definition->levels = reallocarray(
+            definition->levels, definition->n_levels + 1, sizeof definition->levels[0]);
+        if (count) {
+            *count++ = '\0';
+        }
+        definition->levels[definition->n_levels++] =
+            (struct level){.name = strdup(name), .count = count ? number(count) : 1};
+    }
+    free(copy);
+}
+
 static void set_key(struct definition *definition, const char *key, const char *value)
 {
     const struct {
@@ -127,6 +144,8 @@ static void set_key(struct definition *definition, const char *key, const char *
     }
     if (strcmp(key, "items") == 0) {
         set_items(definition, value);
+    } else if (strcmp(key, "also") == 0) {
+        set_levels(definition, value);
     } else if (strcmp(key, "select") == 0) {
         definition->selection = value[0] == 'l' ? SELECT_LRU
             : value[0] == 'f'                   ? SELECT_FIRST
