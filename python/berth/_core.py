@@ -271,7 +271,8 @@ class Core:
         proof = f" proof={claim.proof}" if claim.proof else ""
         # Only a berthd that has lost its journal needs more than the id: what does not fit may be left out.
         for units, texts in ((claim.units, request.texts), (claim.units, ""), ((), "")):
-            line = f"reclaim {claim.lease}{request.words_with(units)}{span}{texts}{self._keys(claim)}{proof}"
+            proven = "" if claim.units and not units else proof
+            line = f"reclaim {claim.lease}{request.words_with(units)}{span}{texts}{self._keys(claim)}{proven}"
             if len(line) < MAX_LINE:
                 break
         self._send(line, self._answered, claim)

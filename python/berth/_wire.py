@@ -60,6 +60,10 @@ def units_of(word: str) -> Optional[Units]:
     return Units(name, int(token), tuple(slots), (), text)
 
 
+def count_of(wanted: str, units: Units) -> str:
+    return str(len(units.slots) + len(units.items)) if wanted.isdigit() else wanted
+
+
 def parent_lease() -> str:
     """The lease that the process runs under, if it does."""
     lease = os.environ.get("BERTH_LEASE", "")
@@ -103,4 +107,6 @@ class Request:
         return cls(tuple(pairs), texts, keys, strict, words)
 
     def words_with(self, units: tuple[Units, ...]) -> str:
-        return "".join(f" {name}:{count}:{one.text}" for (name, count), one in zip(self.wanted, units)) or self.words
+        """There may be more units than wanted: what else is wanted takes them as well (`also`)."""
+        wanted = zip(self.wanted, units)
+        return "".join(f" {name}:{count_of(count, one)}:{one.text}" for (name, count), one in wanted) or self.words

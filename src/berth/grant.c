@@ -25,8 +25,8 @@ static uint64_t count_part(const struct granted *granted, const char *part, size
     return length < sizeof item && item_is_valid(item);
 }
 
-/* Uses ranges, not single slots: a lease may have a million. */
-static bool granted_has_units(const struct granted *granted, uint64_t count)
+/* Uses ranges, not single slots: a lease may have a million. 0: they are malformed. */
+static uint64_t count_units(const struct granted *granted)
 {
     uint64_t n = 0, more = 1;
     size_t length;
@@ -35,7 +35,7 @@ static bool granted_has_units(const struct granted *granted, uint64_t count)
         more = count_part(granted, part, length);
         n += more;
     }
-    return more > 0 && n == count;
+    return more > 0 ? n : 0;
 }
 
 struct unit_walk unit_walk_of(const struct granted *granted)
@@ -65,7 +65,8 @@ bool unit_walk_next(struct unit_walk *walk)
     return true;
 }
 
-/* Parses "slot=NAME,TOKEN,SLOTS" or "item=NAME,TOKEN,ITEMS" in place. */
+/* Parses "slot=NAME,TOKEN,SLOTS" or "item=NAME,TOKEN,ITEMS" in place. There may be more units than
+ * wanted: as many as something else that is wanted takes of them (`also`). */
 static bool granted_parse(struct granted *granted, char *word, const struct wanted *wanted)
 {
     uint64_t token;
@@ -81,12 +82,13 @@ static bool granted_parse(struct granted *granted, char *word, const struct want
         .name = name,
         .token = name_end + 1,
         .units = token_end + 1,
-        .count = wanted->count,
     };
+    uint64_t count = count_units(granted);
+    granted->count = (uint32_t)count;
     return strlen(name) == (size_t)wanted->name_length &&
         memcmp(name, wanted->name, strlen(name)) == 0 &&
         number_parse(granted->token, INT64_MAX, &token) &&
-        granted_has_units(granted, wanted->count);
+        count >= wanted->count && count <= UINT32_MAX;
 }
 
 /* How the job is to be stopped. */

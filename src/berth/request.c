@@ -72,7 +72,7 @@ static void request_add_span(struct request_line *line, enum request_key key, na
 enum {
     WITH_TEXTS = 1, /* what only people read */
     WITH_NAMES = 2, /* what berthd needs if it does not know the lease, and rarely even then */
-    WITH_UNITS = 4, /* what berthd needs if it does not know the lease */
+    WITH_UNITS = 4, /* what berthd needs if it does not know the lease, and the proof */
 };
 
 static void request_add_keys(
@@ -124,7 +124,8 @@ static void request_add_wanted(
         if (wanted->how) {
             request_add(line, "%s", wanted->how);
         } else {
-            request_add(line, "%lu", (unsigned long)wanted->count);
+            uint32_t count = grant ? grant->granted[i].count : wanted->count;
+            request_add(line, "%lu", (unsigned long)count);
         }
         if (grant) {
             request_add(line, ":%s", grant->granted[i].units);
@@ -155,8 +156,8 @@ bool request_acquire(
 void request_reclaim(struct request_line *line, const struct acquire_params *params,
     const char *lease, nanoseconds wait, const struct grant *grant)
 {
-    /* The last form always fits: without the texts, 16 names and all keys at their longest have
-     * 3300 bytes. If berthd knows a held lease, only the id counts: so that form serves unless
+    /* The last form always fits: without texts and a proof, 16 names and all keys at their longest
+     * have 3000 bytes. If berthd knows a held lease, only the id counts: so that form serves unless
      * berthd has lost its journal. */
     static const unsigned forms[] = {
         WITH_UNITS | WITH_NAMES | WITH_TEXTS, WITH_UNITS | WITH_NAMES, WITH_UNITS, WITH_NAMES};
@@ -167,7 +168,8 @@ void request_reclaim(struct request_line *line, const struct acquire_params *par
         request_add_wanted(line, params->options, forms[i] & WITH_UNITS ? grant : NULL);
         request_add_span(line, KEY_INDEX_wait, wait);
         request_add_keys(line, params, forms[i]);
-        request_add_text(line, KEY_INDEX_proof, params->proof[0] ? params->proof : NULL);
+        bool is_proven = params->proof[0] && forms[i] & WITH_UNITS;
+        request_add_text(line, KEY_INDEX_proof, is_proven ? params->proof : NULL);
         fits = request_end(line);
     }
     assert(fits);
