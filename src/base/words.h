@@ -16,7 +16,7 @@ enum {
     REASON_BYTES = 256,
     PROGRAM_BYTES = 64,
     ONCE_BYTES = 32,
-    PROOF_BYTES = 336, /* a hash of 16 digits, and 20 bytes for the token of each of 16 resources */
+    PROOF_BYTES = 3990, /* a hash, tokens, and the units of levels: a line is longer */
     LEASE_ID_SIZE = 14, /* 13 digits of base 32 and a NUL */
 };
 

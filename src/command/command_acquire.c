@@ -350,7 +350,7 @@ static bool was_given(
     struct call *call, const struct acquire_request *ask, struct saved_lease *proven)
 {
     const struct state *state = &call->server->state;
-    const char *proof = call->request->keys[KEY_INDEX_proof];
+    char *proof = (char *)call->request->keys[KEY_INDEX_proof]; /* of the line, which is ours */
     if (state->found == STATE_UNREADABLE) { /* the client comes again */
         answer_error_saying(call->out, CODE_NO_SPACE, "%s", state->why_unreadable);
         return false;

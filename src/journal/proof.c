@@ -1,7 +1,9 @@
 #include "journal/proof.h"
 
+#include "base/memory.h"
 #include "base/words.h"
 #include "core/resource.h"
+#include "core/units.h"
 
 #include <endian.h>
 #include <string.h>
@@ -133,9 +135,10 @@ static uint64_t hash_lease(
     struct process process =
         keeper((enum binding)lease->binding, &lease->process, &lease->wrapper);
     struct siphash hash = begin_subject(secret, lease->id, lease->uid, is_held, &process);
-    for (size_t i = 0; i < lease_n_all(lease); i++) {
+    for (size_t i = 0; i < (is_held ? lease_n_all(lease) : lease_n_named(lease)); i++) {
         const struct claim *claim = lease_asked(lease, i);
-        const struct unit *unit = is_held ? claim_first_unit(claim) : NULL;
+        bool is_told = is_held && !(claim->is_level && claim_is_share(claim));
+        const struct unit *unit = is_told ? claim_first_unit(claim) : NULL;
         uint32_t count = claim->is_all ? 0 : claim->count;
         add_claim(&hash, is_held, claim->resource->name, count, claim->token, claim->sharer);
         for (uint32_t k = 0; unit && k < claim->count; k++, unit = unit->next_of_claim) {
@@ -154,7 +157,7 @@ static uint64_t hash_saved_lease(
         const struct saved_claim *claim = &proven->claims[i];
         uint32_t count = claim->is_all ? 0 : claim->count;
         add_claim(&hash, proven->is_held, claim->name, count, claim->token, claim->sharer);
-        for (uint32_t k = 0; proven->is_held && k < claim->count; k++) {
+        for (uint32_t k = 0; proven->is_held && claim->units && k < claim->count; k++) {
             add_unit(&hash, claim->units[k].item, claim->units[k].slot);
         }
     }
@@ -169,20 +172,44 @@ static void add_proved_token(struct text *out, uint64_t token)
     text_add_number(out, token);
 }
 
+static void add_proved(struct text *out, const struct claim *claim)
+{
+    if (claim_is_share(claim)) {
+        char id[LEASE_ID_SIZE];
+        lease_id_format(id, claim->sharer);
+        text_add(out, ",s");
+        text_add(out, id);
+    } else {
+        add_proved_token(out, claim->token);
+    }
+}
+
+/* A level, of which the client has been told nothing else. */
+static void add_level(struct text *out, const struct claim *claim)
+{
+    text_add(out, ";");
+    text_add(out, claim->resource->name);
+    add_proved(out, claim);
+    text_add(out, ",");
+    if (claim_is_share(claim)) {
+        text_add_number(out, claim->count);
+    } else {
+        text_add(out, resource_is_pool(claim->resource) ? "*" : "");
+        units_write_claim(out, claim, SIZE_MAX);
+    }
+}
+
 void proof_write(
     struct text *out, const uint8_t secret[static SECRET_BYTES], const struct lease *lease)
 {
+    bool is_held = lease->state == LEASE_HELD;
+    size_t n_named = lease_n_named(lease);
     text_end(out, put_hex(text_room(out, HEX_DIGITS), hash_lease(secret, lease)));
-    for (size_t i = 0; lease->state == LEASE_HELD && i < lease_n_all(lease); i++) {
-        const struct claim *claim = lease_asked(lease, i);
-        if (claim_is_share(claim)) {
-            char id[LEASE_ID_SIZE];
-            lease_id_format(id, claim->sharer);
-            text_add(out, ",s");
-            text_add(out, id);
-        } else {
-            add_proved_token(out, claim->token);
-        }
+    for (size_t i = 0; is_held && i < n_named; i++) {
+        add_proved(out, lease_asked(lease, i));
+    }
+    for (size_t i = n_named; is_held && i < lease_n_all(lease); i++) {
+        add_level(out, lease_asked(lease, i));
     }
 }
 
@@ -198,32 +225,60 @@ size_t proof_max_bytes(size_t n_claims)
     return HEX_DIGITS + n_claims * of_token;
 }
 
-/* Reads the tokens; `text` points behind the last of them. */
-static bool read_tokens(const char *text, struct saved_lease *proven)
+static bool read_token(const char *word, uint64_t id, struct saved_claim *claim)
 {
-    for (size_t i = 0; proven->is_held && i < proven->n_claims; i++) {
-        char word[21];
-        size_t length = text[0] == ',' ? strcspn(text + 1, ",") : sizeof word;
-        if (length >= sizeof word) {
-            return false;
-        }
-        struct saved_claim *claim = &proven->claims[i];
-        memcpy(word, text + 1, length);
-        word[length] = '\0';
-        bool is_share = word[0] == 's';
-        if (is_share ? !lease_id_parse(word + 1, &claim->sharer) || claim->sharer == 0 ||
-                claim->sharer >= proven->id
-                     : !number_parse(word, INT64_MAX, &claim->token)) {
-            return false;
-        }
-        claim->token += claim->sharer; /* of a share it has no meaning but that it is proven */
-        text += 1 + length;
+    bool is_good = word && (word[0] == 's' ? lease_id_parse(word + 1, &claim->sharer) &&
+                                   claim->sharer != 0 && claim->sharer < id
+                                           : number_parse(word, INT64_MAX, &claim->token));
+    claim->token += claim->sharer; /* of a share it has no meaning but that it is proven */
+    return is_good;
+}
+
+/* NAME,TOKEN,SLOTS or NAME,TOKEN,*ITEMS or NAME,sLEASE,COUNT: another claim. */
+static bool read_level(char *text, struct saved_lease *proven)
+{
+    char *name = strsep(&text, ","), *token = strsep(&text, ",");
+    if (!text || proven->n_claims == MAX_RESOURCES_PER_LEASE || !name_is_valid(name)) {
+        return false;
     }
-    return text[0] == '\0';
+    struct saved_claim *claim = &proven->claims[proven->n_claims++];
+    *claim = (struct saved_claim){.name = name, .is_level = true, .is_pool = text[0] == '*'};
+    if (!read_token(token, proven->id, claim)) {
+        return false;
+    }
+    uint64_t count;
+    if (claim->sharer != 0) {
+        bool is_count = number_parse(text, MAX_LIMIT, &count);
+        claim->count = is_count ? (uint32_t)count : 0;
+        return is_count;
+    }
+    text += claim->is_pool;
+    claim->count = units_count(text, claim->is_pool);
+    if (claim->count == 0) {
+        return false;
+    }
+    struct saved_unit *units = memory_new(claim->count * sizeof *units);
+    claim->units = units; /* the caller frees them from now on */
+    return units_parse(text, claim->is_pool, claim->count, units);
+}
+
+/* Reads the tokens, and then the levels. */
+static bool read_tokens(char *text, struct saved_lease *proven)
+{
+    char *levels = text, *tokens = strsep(&levels, ";");
+    bool is_good = strsep(&tokens, ",")[0] == '\0';
+    for (size_t i = 0; is_good && proven->is_held && i < proven->n_claims; i++) {
+        is_good = read_token(strsep(&tokens, ","), proven->id, &proven->claims[i]);
+    }
+    is_good = is_good && !tokens && (proven->is_held || !levels);
+    while (is_good && levels) {
+        is_good = read_level(strsep(&levels, ";"), proven);
+    }
+    return is_good;
 }
 
 bool proof_read(
-    const char *proof, const uint8_t secret[static SECRET_BYTES], struct saved_lease *proven)
+    char *proof, const uint8_t secret[static SECRET_BYTES], struct saved_lease *proven)
 {
     if (strlen(proof) < HEX_DIGITS || !read_tokens(proof + HEX_DIGITS, proven)) {
         return false;

@@ -5,7 +5,9 @@
  *                              the lease whose units it uses
  *
  * The hash is keyed and covers the lease's id and user, whether it is held or waits, names, counts,
- * units, tokens and the process that it is bound to. Pure. */
+ * units, tokens and the process that it is bound to. Of each level (`also`) of a held lease, whose
+ * units the client does not have, ;NAME,TOKEN,UNITS follows, where items have a * before them, or
+ * of a share ;NAME,sLEASE,COUNT. Pure. */
 #pragma once
 
 #include "base/text.h"
@@ -19,11 +21,12 @@ enum { SECRET_BYTES = 16 };
 /* Appends the proof of a lease as it is now. */
 void proof_write(
     struct text *out, const uint8_t secret[static SECRET_BYTES], const struct lease *lease);
-/* How long that word can get for a lease of so many resources. */
+/* How long that word can get for a lease of so many resources, but for the units of levels. */
 size_t proof_max_bytes(size_t n_claims);
-/* Whether the word proves what `proven` claims, apart from the tokens, which this fills in. */
+/* Whether the word, which this takes apart, proves what `proven` claims, apart from the tokens,
+ * which this fills in, and the levels, which it adds. The caller frees their units in any case. */
 bool proof_read(
-    const char *proof, const uint8_t secret[static SECRET_BYTES], struct saved_lease *proven);
+    char *proof, const uint8_t secret[static SECRET_BYTES], struct saved_lease *proven);
 
 /* SipHash-2-4 (Aumasson and Bernstein 2012) of numbers, each as 8 bytes, the lowest first. */
 struct siphash {

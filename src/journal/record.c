@@ -103,6 +103,7 @@ static inline char *write_process(
 #define write_want(to, ...) (to)
 #define write_share(to, ...) (to)
 #define write_all(to, ...) (to)
+#define write_levels(to, ...) (to)
 #define write_cooldowns(to, ...) (to)
 
 static char *write_words(char *to, const struct record *record)
@@ -143,8 +144,8 @@ static void write_claims(struct text *out, const struct lease *lease)
     }
 }
 
-/* Which claims are to all: bit 1 << i is of claim i. */
-static void add_all(struct text *out, const struct lease *lease)
+/* Which claims are to all: bit 1 << i is of claim i. How many are to levels, the last ones. */
+static void add_kinds(struct text *out, const struct lease *lease)
 {
     unsigned all = 0;
     for (size_t i = 0; i < lease_n_all(lease); i++) {
@@ -152,6 +153,9 @@ static void add_all(struct text *out, const struct lease *lease)
     }
     if (all != 0) {
         text_add_number_key(out, "all", all);
+    }
+    if (lease->n_levels != 0) {
+        text_add_number_key(out, "levels", lease->n_levels);
     }
 }
 
@@ -200,7 +204,7 @@ void record_write(
         char *to = write_words(text_room(out, ROOM), &record);
         text_end(out, to);
         write_claims(out, lease);
-        add_all(out, lease);
+        add_kinds(out, lease);
     }
     if (lease->kept) {
         text_add(out, lease->kept);
@@ -239,6 +243,7 @@ size_t record_rest_bytes(size_t n_claims)
 #define LONGEST_want(member, max) (void)0
 #define LONGEST_share(member, max) (void)0
 #define LONGEST_all(member, max) (void)0
+#define LONGEST_levels(member, max) (void)0
 #define LONGEST_cooldowns(member, max) (void)0
 
 static size_t longest_in(bool is_held)

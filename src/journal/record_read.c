@@ -206,6 +206,18 @@ static bool read_all(struct record *record, const struct row *row, char *value)
     return is_good;
 }
 
+/* How many, of those before it in the record, are levels: the last ones. */
+static bool read_levels(struct record *record, const struct row *row, char *value)
+{
+    struct saved_lease *lease = &record->lease;
+    uint64_t n;
+    bool is_good = read_in_range(row, value, &n) && n < lease->n_claims;
+    for (size_t i = lease->n_claims; is_good && i > lease->n_claims - n; i--) {
+        lease->claims[i - 1].is_level = true;
+    }
+    return is_good;
+}
+
 /* COOLDOWN,... : one for each claim, in their order. */
 static bool read_cooldowns(struct record *record, const struct row *row, char *value)
 {

@@ -68,8 +68,11 @@ static size_t max_bytes_of_units(struct ledger *ledger, const struct lease *leas
         return units_max_bytes_of(ledger->core, lease);
     }
     struct text units = TEXT_INIT;
-    units_write(&units, lease);
-    size_t length = units.length + lease->n_shares * sizeof " share=,10000," + LEASE_ID_SIZE;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        units_write_of(&units, &lease->claims[i]);
+    }
+    size_t length = units.length + lease->n_shares * sizeof " share=,10000," + LEASE_ID_SIZE +
+        strlen(" all=65535 levels=16");
     text_deinit(&units);
     return length;
 }

@@ -5,6 +5,7 @@
 #include "journal/proof.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 WORLD_SUITE(proof);
@@ -25,17 +26,24 @@ Test(proof, siphash)
     }
 }
 
-/* The protocol has room for the proof of any lease. */
+/* The protocol has room for the proof of any lease, and for units of its levels. */
 Test(proof, its_longest)
 {
-    cr_expect_eq(proof_max_bytes(MAX_RESOURCES_PER_LEASE), PROOF_BYTES);
+    cr_expect_lt(proof_max_bytes(MAX_RESOURCES_PER_LEASE), PROOF_BYTES);
 }
 
 static struct saved_lease said; /* what a client says, to be changed */
 
+static bool is_good_with(const char *proof, const uint8_t *key)
+{
+    static char copy[PROOF_BYTES + 1];
+    snprintf(copy, sizeof copy, "%s", proof);
+    return proof_read(copy, key, &said);
+}
+
 static bool is_good(const char *proof)
 {
-    return proof_read(proof, secret, &said);
+    return is_good_with(proof, secret);
 }
 
 static const char *proof_of(const char *lease)
@@ -77,8 +85,57 @@ Test(proof, of_what_is_held)
     cr_expect(is_good(proof));
     cr_expect_eq(said.claims[0].token, token_of("A", "s"));
     cr_expect_eq(said.claims[1].token, token_of("A", "g"));
-    char other[SECRET_BYTES] = {1};
-    cr_expect_not(proof_read(proof, (const uint8_t *)other, &said));
+    const uint8_t other[SECRET_BYTES] = {1};
+    cr_expect_not(is_good_with(proof, other));
+}
+
+static void free_levels(void)
+{
+    for (size_t i = 0; i < said.n_claims; i++) {
+        if (said.claims[i].is_level) {
+            free((void *)said.claims[i].units);
+        }
+    }
+}
+
+/* A level's units are in the proof alone, and proved by it. */
+Test(proof, of_levels)
+{
+    EXPECT(define("semaphore a limit=3 also=t:2,p", "semaphore t limit=9", "pool p items=x,y",
+               "semaphore s limit=9"),
+        "ok");
+    EXPECT(acquire("ann", "A", "a pid=7"), "ok a=0 t=0,1 p=x");
+    const struct lease *lease = lease_of("A");
+    const struct saved_lease named = {.id = lease->id,
+        .is_held = true,
+        .uid = lease->uid,
+        .binding = BOUND_PROCESS,
+        .process = lease->process,
+        .n_claims = 1,
+        .claims = {{.name = "a", .count = 1, .units = slots}}};
+    const char *proof = proof_of("A");
+    cr_expect_not_null(strstr(proof, ";t,101,0-1;p,102,*x"), "%s", proof);
+    said = named;
+    cr_expect(is_good(proof));
+    cr_assert_eq(said.n_claims, 3);
+    cr_expect(said.claims[1].is_level && said.claims[2].is_level && said.claims[2].is_pool);
+    cr_expect_str_eq(said.claims[1].name, "t");
+    cr_expect_eq(said.claims[1].count, 2);
+    cr_expect_eq(said.claims[1].token, token_of("A", "t"));
+    cr_expect_str_eq(said.claims[2].units[0].item, "x");
+    free_levels();
+    static const char *const wrong[][2] = {{"0-1", "0-2"}, {"0-1", "1-2"}, {";t", ";s"},
+        {"*x", "*y"}, {",101,", ",4,"}, {",101,0-1", ",101"},
+        {",101,0-1", ",101,"}, {"*x", "x"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char text[PROOF_BYTES + 1];
+        const char *at = strstr(proof + 16, wrong[i][0]);
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - proof), proof, wrong[i][1],
+            at + strlen(wrong[i][0]));
+        said = named;
+        cr_expect_not(is_good(text), "%s", text);
+        free_levels();
+    }
 }
 
 /* The answer to a request has its other words already. */
