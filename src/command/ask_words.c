@@ -265,6 +265,19 @@ void ask_settle_want(struct requested_resource *want)
     want->is_all |= definition_is_shared(want->definition) && !want->is_shared;
 }
 
+bool ask_may_have_programs(struct call *call, const struct acquire_request *ask, size_t from)
+{
+    for (size_t i = from; i < ask->n_wants && !call->request->keys[KEY_INDEX_pid]; i++) {
+        const struct definition *definition = ask->wants[i].definition;
+        if (definition && definition->refuses_programs) {
+            call_refuse(call, CODE_JOBS_ONLY, ask->wants[i].name);
+            core_count_refused(call->server->core, ask, OUTCOME_JOBS_ONLY);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Afterwards, all names are known to have definitions. */
 static bool may_use_all(struct call *call, struct acquire_request *ask)
 {
@@ -279,13 +292,8 @@ static bool may_use_all(struct call *call, struct acquire_request *ask)
             core_count_refused(call->server->core, ask, OUTCOME_FORBIDDEN);
             return false;
         }
-        if (want->definition->refuses_programs && !call->request->keys[KEY_INDEX_pid]) {
-            call_refuse(call, CODE_JOBS_ONLY, want->name);
-            core_count_refused(call->server->core, ask, OUTCOME_JOBS_ONLY);
-            return false;
-        }
     }
-    return true;
+    return ask_may_have_programs(call, ask, 0);
 }
 
 bool ask_parse_attributes(struct call *call, struct acquire_request *ask)

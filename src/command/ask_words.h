@@ -12,6 +12,9 @@ struct call;
 /* Once its definition is known: a lock that is shared is wanted alone, unless the request says
  * otherwise. */
 void ask_settle_want(struct requested_resource *want);
+/* False, and it is refused, if there is no job, and one of the wants from that one on must have
+ * one. */
+bool ask_may_have_programs(struct call *call, const struct acquire_request *ask, size_t from);
 
 /* Takes `n` arguments apart in place: the names of the ask point into the line. With `units`, each
  * argument may be "NAME:COUNT:UNITS"; `units` has `n` elements, which get the third parts, and stay

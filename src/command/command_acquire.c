@@ -200,8 +200,8 @@ static void command_acquire_take_lease(struct call *call, const struct asked *as
 static bool may_have_back(struct call *call, struct lease *lease)
 {
     bool has_begun = lease->state == LEASE_HELD && !lease->is_undelivered;
-    for (size_t i = 0; !has_begun && lease_is_detached(lease) && i < lease_n_all(lease); i++) {
-        const struct resource *resource = lease->claims[i].resource;
+    for (size_t i = 0; !has_begun && lease_is_detached(lease) && i < lease_n_named(lease); i++) {
+        const struct resource *resource = lease_asked(lease, i)->resource;
         if (!call_may_use(call, resource->definition, resource->name)) {
             end_lease(call, lease, OUTCOME_FORBIDDEN);
             return false;
@@ -256,12 +256,13 @@ static void take_back(struct call *call, struct lease *lease, take_operation *op
     }
 }
 
+/* Levels may have made a count larger. */
 static bool is_same_request(const struct lease *lease, const struct acquire_request *ask)
 {
-    bool is_same = lease_n_all(lease) == ask->n_wants;
+    bool is_same = lease_n_named(lease) == ask->n_wants;
     for (size_t i = 0; is_same && i < ask->n_wants; i++) {
         const struct claim *claim = lease_asked(lease, i);
-        is_same = claim->count == ask->wants[i].count && claim->is_all == ask->wants[i].is_all &&
+        is_same = claim->count >= ask->wants[i].count && claim->is_all == ask->wants[i].is_all &&
             strcmp(claim->resource->name, ask->wants[i].name) == 0;
     }
     return is_same;
@@ -278,6 +279,23 @@ static void repeat(struct call *call, const struct acquire_request *ask, struct 
     }
 }
 
+/* Nobody needs a right to use them. */
+static bool add_levels(struct call *call, uint64_t id, struct acquire_request *ask)
+{
+    const char *at_fault;
+    size_t n_named = ask->n_wants;
+    struct core *core = call->server->core;
+    enum outcome outcome = core_add_levels(core, id, call->conn->client.uid, ask, &at_fault);
+    if (outcome != OUTCOME_OK) {
+        answer_error_saying(call->out, outcome_code(outcome),
+            "%s: one level too many; a lease has at most %d resources", at_fault,
+            MAX_RESOURCES_PER_LEASE);
+        core_count_refused(core, ask, outcome);
+        return false;
+    }
+    return ask_may_have_programs(call, ask, n_named);
+}
+
 void command_acquire(struct call *call)
 {
     const struct request *request = call->request;
@@ -291,6 +309,8 @@ void command_acquire(struct call *call)
         : NULL;
     if (known) {
         repeat(call, &asked.ask, known);
+    } else if (!add_levels(call, 0, &asked.ask)) {
+        return;
     } else if (core_shares_all(call->server->core, call->conn->client.uid, &asked.ask) ||
         can_be_asked(call, &asked.ask)) {
         command_acquire_take_lease(call, &asked);
@@ -334,8 +354,8 @@ static bool parse_said(struct call *call, const struct acquire_request *ask, cha
     proven->binding = ask->binding;
     proven->process = ask->process;
     proven->wrapper = ask->wrapper;
-    proven->n_claims = ask->n_wants;
-    for (size_t i = 0; i < ask->n_wants; i++) {
+    while (proven->n_claims < ask->n_wants && !ask->wants[proven->n_claims].is_level) {
+        const size_t i = proven->n_claims++;
         proven->claims[i] =
             (struct saved_claim){.name = ask->wants[i].name,
                 .count = ask->wants[i].count,
@@ -369,6 +389,38 @@ static bool was_given(
     return is_good;
 }
 
+/* The lease also has the levels that its proof has told, as long as the file has them. If nothing
+ * shows that the proof is ours, only those that a request would take now. */
+static void take_levels(
+    struct call *call, struct acquire_request *ask, struct saved_lease *proven)
+{
+    const char *at_fault;
+    struct core *core = call->server->core;
+    struct acquire_request now = *ask;
+    core_add_levels(core, proven->id, proven->uid, &now, &at_fault);
+    size_t n = ask->n_wants;
+    for (size_t i = n; i < proven->n_claims; i++) {
+        struct saved_claim *claim = &proven->claims[i];
+        struct requested_resource want = {
+            .name = claim->name, .count = claim->count, .is_level = true};
+        bool is_there = core_find_want(core, &want) &&
+            want.definition->database == ask->wants[0].definition->database &&
+            (claim->sharer != 0 || definition_is_pool(want.definition) == claim->is_pool);
+        bool is_due = call->server->state.is_old_secret;
+        for (size_t k = n; !is_due && k < now.n_wants; k++) {
+            is_due = strcmp(now.wants[k].name, claim->name) == 0 &&
+                now.wants[k].count == claim->count;
+        }
+        if (is_there && is_due) {
+            ask->wants[ask->n_wants] = want;
+            proven->claims[ask->n_wants++] = *claim;
+        } else {
+            free((void *)claim->units);
+        }
+    }
+    proven->n_claims = ask->n_wants;
+}
+
 /* A job whose lease is over proves nothing by what it was given. Only then: an index is made. */
 static bool is_over(struct call *call, uint64_t id)
 {
@@ -392,7 +444,8 @@ static void reclaim_unknown(struct call *call, uint64_t id)
     }
     if (!ask_parse_wants(
             call, request->arguments + 1, request->n_arguments - 1, &asked.ask, texts) ||
-        !ask_parse_attributes(call, &asked.ask)) {
+        !ask_parse_attributes(call, &asked.ask) ||
+        (!texts[0] && !add_levels(call, id, &asked.ask))) {
         return;
     }
     if (!texts[0] &&
@@ -402,6 +455,9 @@ static void reclaim_unknown(struct call *call, uint64_t id)
     }
     if (parse_said(call, &asked.ask, texts, &proven) && was_given(call, &asked.ask, &proven) &&
         !is_over(call, id)) {
+        if (proven.is_held) {
+            take_levels(call, &asked.ask, &proven);
+        }
         asked.claims = proven.is_held ? proven.claims : NULL;
         command_acquire_take_lease(call, &asked);
     }

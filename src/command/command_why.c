@@ -47,9 +47,11 @@ static const char *forbidden_name(struct asker *asker, const struct acquire_requ
     for (size_t i = 0; i < ask->n_wants; i++) {
         const struct requested_resource *want = &ask->wants[i];
         const struct definition *definition = want->definition;
-        bool is_left = definition_leaves_name(definition, want->name, asker->credentials.uid) ||
+        bool is_left = want->is_level ||
+            definition_leaves_name(definition, want->name, asker->credentials.uid) ||
             asker_may(asker, rights_daemon, NULL);
-        if (!is_left || !asker_may(asker, rights_use, &definition->rights)) {
+        bool may_use = want->is_level || asker_may(asker, rights_use, &definition->rights);
+        if (!is_left || !may_use) {
             return want->name;
         }
     }
@@ -332,6 +334,12 @@ static void why_names(struct call *call)
             return;
         }
         ask_settle_want(want);
+    }
+    const char *at_fault;
+    if (core_add_levels(call->server->core, 0, call->conn->client.uid, &ask, &at_fault) !=
+        OUTCOME_OK) {
+        call_refuse(call, CODE_IMPOSSIBLE, at_fault);
+        return;
     }
     struct subject *subject = memory_new(sizeof *subject);
     subject->database = ask.wants[0].definition->database;

@@ -295,8 +295,8 @@ bool call_owns_of(
 
 bool call_administers(struct call *call, const struct lease *lease)
 {
-    for (size_t i = 0; i < lease_n_all(lease); i++) {
-        const struct resource *resource = lease->claims[i].resource;
+    for (size_t i = 0; i < lease_n_named(lease); i++) {
+        const struct resource *resource = lease_asked(lease, i)->resource;
         if (!call_may(call, rights_admin_of, &resource->definition->rights)) {
             return false;
         }
@@ -306,8 +306,8 @@ bool call_administers(struct call *call, const struct lease *lease)
 
 bool call_owns(struct call *call, const struct lease *lease)
 {
-    for (size_t i = 0; i < lease_n_all(lease); i++) {
-        const struct resource *resource = lease->claims[i].resource;
+    for (size_t i = 0; i < lease_n_named(lease); i++) {
+        const struct resource *resource = lease_asked(lease, i)->resource;
         if (!call_owns_of(call, lease->uid, resource->definition, resource->name)) {
             return false;
         }

@@ -34,8 +34,8 @@ void log_subject_lease(
         add_names(subject, lease_names(lease));
         return;
     }
-    for (size_t i = 0; i < lease_n_all(lease); i++) {
-        add_names(subject, lease->claims[i].resource->name);
+    for (size_t i = 0; i < lease_n_named(lease); i++) {
+        add_names(subject, lease_asked(lease, i)->resource->name);
     }
 }
 

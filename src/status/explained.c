@@ -18,7 +18,7 @@ enum { UNITS_BYTES = 200 };
 
 static void add_wanted(struct text *out, const struct acquire_request *ask)
 {
-    for (size_t i = 0; i < ask->n_wants; i++) {
+    for (size_t i = 0; i < ask->n_wants && !ask->wants[i].is_level; i++) {
         text_add_format(out, "%s%s", i > 0 ? " " : "", ask->wants[i].name);
         if (ask->wants[i].is_all) {
             text_add(out, ":all");
