@@ -250,5 +250,10 @@ void definition_write(struct text *out, const struct definition *definition)
     for (size_t i = 0; is_pool && i < definition->n_items; i++) {
         text_add_format(out, "%s\"%s\"", i > 0 ? "," : "", definition->items[i]);
     }
-    text_add(out, "]}");
+    text_add(out, definition->n_levels > 0 ? "],\"also\":[" : "]");
+    for (size_t i = 0; i < definition->n_levels; i++) {
+        const struct level *level = &definition->levels[i];
+        text_add_format(out, "%s\"%s:%u\"", i > 0 ? "," : "", level->name, level->count);
+    }
+    text_add(out, definition->n_levels > 0 ? "]}" : "}");
 }
