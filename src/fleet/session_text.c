@@ -117,14 +117,15 @@ static void add_hiding(struct text *out, const struct lease *lease)
     text_deinit(&names);
 }
 
-/* Of which resources it is to have all: the scripts read it, too. */
-static void add_all(struct text *out, const struct lease *lease)
+/* Of which resources it is to have all, and which are levels: the scripts read it, too. */
+static void add_kinds(struct text *out, const struct lease *lease)
 {
-    const char *before = " all=";
+    const char *before[] = {" all=", " levels="};
     for (size_t i = 0; i < lease->n_claims; i++) {
-        if (lease->claims[i].is_all) {
-            text_add_format(out, "%s%s", before, lease->claims[i].resource->name);
-            before = ",";
+        const struct claim *claim = &lease->claims[i];
+        if (claim->is_all || claim->is_level) { /* never both */
+            text_add_format(out, "%s%s", before[claim->is_level], claim->resource->name);
+            before[claim->is_level] = ",";
         }
     }
 }
@@ -142,7 +143,7 @@ void info_write(struct text *out, const struct lease *lease, nanoseconds wall_of
     }
     text_add_number_key(out, "at", at > 0 ? (uint64_t)at : 0);
     add_hiding(out, lease);
-    add_all(out, lease);
+    add_kinds(out, lease);
     if (lease->attributes.replace != REPLACE_NOTHING) { /* the scripts read it, too */
         text_add_key(out, "replace", replace_words[lease->attributes.replace]);
     }
@@ -155,7 +156,8 @@ static bool identity_is_shared(const struct lease *lease)
 {
     bool is_shared = false;
     for (size_t i = 0; i < lease->n_claims; i++) {
-        is_shared |= lease->claims[i].resource->definition->identity_shared;
+        const struct claim *claim = &lease->claims[i];
+        is_shared |= !claim->is_level && claim->resource->definition->identity_shared;
     }
     return is_shared;
 }

@@ -17,7 +17,7 @@ end
 
 -- The name where another lease has this one's identity.
 local function identity_taken(lease)
-    for _, claim in ipairs(lease.holder ~= '' and lease.claims or {}) do
+    for _, claim in ipairs(rooms.identified(lease)) do
         if #other_owners(lease, claim) > 0 then
             return claim.name
         end

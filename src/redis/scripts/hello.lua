@@ -452,7 +452,7 @@ local function list()
     end
 
     local function may_win_identities(lease, said)
-        for _, claim in ipairs(lease.holder ~= '' and lease.claims or {}) do
+        for _, claim in ipairs(rooms.identified(lease)) do
             for _, other in ipairs(rivals(lease, said, claim)) do
                 if not is_better_owner(lease, said, other, claim.name) then
                     return false
@@ -463,7 +463,7 @@ local function list()
     end
 
     local function win_identities(lease, said)
-        for _, claim in ipairs(lease.holder ~= '' and lease.claims or {}) do
+        for _, claim in ipairs(rooms.identified(lease)) do
             for _, other in ipairs(rivals(lease, said, claim)) do
                 emit(other.session, 'lost ' .. other.id)
                 drop_lease(other, made.history.ending_of(other, 'lost'))

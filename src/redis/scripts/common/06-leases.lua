@@ -170,6 +170,18 @@ local function owners_of_identity(name, holder, uid, but)
     return owners
 end
 
+-- The claims of names that have the lease's identity: not those to levels, which its client has not named.
+function rooms.identified(lease)
+    local levels = lease.holder ~= '' and match(lease.info, ' levels=(%S+)')
+    local claims = {}
+    for _, claim in ipairs(levels and lease.claims or {}) do
+        if not string.find(',' .. levels .. ',', ',' .. claim.name .. ',', 1, true) then
+            claims[#claims + 1] = claim
+        end
+    end
+    return levels and claims or lease.holder ~= '' and lease.claims or {}
+end
+
 local function other_owners(lease, claim)
     local rules = resource_of(claim.name).definition
     local whose = rules and rules.shared and '*' or lease.uid
@@ -180,13 +192,13 @@ local function take_identities(lease)
     if lease.holder ~= '' then -- in case a script is broken off now: see forget_unbegun
         call('ZADD', OWNED, session_of(lease.session).sid, lease.key)
     end
-    for _, claim in ipairs(lease.holder ~= '' and lease.claims or {}) do
+    for _, claim in ipairs(rooms.identified(lease)) do
         call('ZADD', IDENTITIES, 0, identity_member(lease, claim))
     end
 end
 
 local function drop_identities(lease)
-    for _, claim in ipairs(lease.holder ~= '' and lease.claims or {}) do
+    for _, claim in ipairs(rooms.identified(lease)) do
         call('ZREM', IDENTITIES, identity_member(lease, claim))
     end
 end
