@@ -20,6 +20,10 @@ static struct definitions *definitions_new(uint64_t seed)
             snprintf(definitions->items[i][k], MODEL_NAME, "i%u", rules->items[k]);
             definitions->item_pointers[i][k] = definitions->items[i][k];
         }
+        for (size_t k = 0; k < rules->n_levels; k++) {
+            definitions->levels[i][k] = (struct level){
+                .name = rules->levels[k].name, .count = rules->levels[k].count};
+        }
         definitions->list[i] = (struct definition){
             .name = rules->name,
             .kind = rules->kind,
@@ -28,6 +32,8 @@ static struct definitions *definitions_new(uint64_t seed)
             .limit = rules->limit,
             .items = definitions->item_pointers[i],
             .n_items = rules->n_items,
+            .levels = definitions->levels[i],
+            .n_levels = rules->n_levels,
             .cooldown = rules->cooldown,
             .keep = rules->keep,
             .max_waiters = rules->max_waiters,
@@ -219,7 +225,8 @@ void core_ask_init(struct core_ask *out, struct simulation *simulation, const st
         out->ask.wants[i] =
             (struct requested_resource){.name = ask->wants[i].name,
                 .count = ask->wants[i].count,
-                .is_all = ask->wants[i].is_all};
+                .is_all = ask->wants[i].is_all,
+                .is_level = ask->wants[i].is_level};
     }
 }
 

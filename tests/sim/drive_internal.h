@@ -11,6 +11,7 @@ struct definitions {
     struct definition list[MODEL_RULES];
     char items[MODEL_RULES][MODEL_UNITS][MODEL_NAME];
     char *item_pointers[MODEL_RULES][MODEL_UNITS];
+    struct level levels[MODEL_RULES][MODEL_LEVELS];
     struct rules_file file;
 };
 

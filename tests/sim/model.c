@@ -141,8 +141,9 @@ static bool identity_is_taken(const struct model *model, const struct model_reso
 {
     for (size_t i = 0; i < model->n_leases; i++) {
         struct model_lease *lease = model->leases[i];
+        const struct model_claim *claim = model_claim_on(lease, resource);
         bool counts = is_new || model_has_identity(lease);
-        if (counts && holder != 0 && lease->holder == holder && model_claim_on(lease, resource) &&
+        if (counts && holder != 0 && lease->holder == holder && claim && !claim->is_level &&
             (resource->rules.identity_shared || lease->uid == uid)) {
             return true;
         }
@@ -187,6 +188,7 @@ enum outcome model_resolve(struct model *model, const struct model_ask *ask, boo
             outcome = check_want(resource, ask, i, has_proof);
         }
         if (outcome == OUTCOME_OK && !has_proof && ask->replace == REPLACE_NOTHING &&
+            !ask->wants[i].is_level &&
             identity_is_taken(model, resource, lease->uid, ask->holder, lease->is_new)) {
             outcome = OUTCOME_HELD;
         }
@@ -197,10 +199,43 @@ enum outcome model_resolve(struct model *model, const struct model_ask *ask, boo
         lease->claims[lease->n_claims++] =
             (struct model_claim){.resource = resource,
                 .count = ask->wants[i].count,
-                .is_all = ask->wants[i].is_all};
+                .is_all = ask->wants[i].is_all,
+                .is_level = ask->wants[i].is_level};
     }
     *at_faultp = NULL;
     return OUTCOME_OK;
+}
+
+/* What so many units of that resource take of its levels, and these of theirs. */
+static void take_levels(
+    const struct model *model, struct model_ask *ask, const char *name, uint32_t count)
+{
+    const struct rules *rules = file_find(&model->file, name);
+    for (size_t i = 0; rules && i < rules->n_levels; i++) {
+        const char *level = rules->levels[i].name;
+        uint32_t needs = count < UNBOUNDED / 2 ? count * rules->levels[i].count : count;
+        size_t k = 0;
+        while (k < ask->n_wants && strcmp(ask->wants[k].name, level) != 0) {
+            k++;
+        }
+        if (k == ask->n_wants) {
+            strcpy(ask->wants[ask->n_wants].name, level);
+            ask->wants[k].count = 0;
+            ask->wants[k].is_all = false;
+            ask->wants[ask->n_wants++].is_level = true;
+        }
+        if (needs > ask->wants[k].count && !ask->wants[k].is_all) {
+            ask->wants[k].count = needs;
+            take_levels(model, ask, level, needs);
+        }
+    }
+}
+
+void model_add_levels(const struct model *model, struct model_ask *ask)
+{
+    for (size_t i = 0, n = ask->n_wants; i < n; i++) {
+        take_levels(model, ask, ask->wants[i].name, ask->wants[i].count);
+    }
 }
 
 static bool leases_fit(const struct model *model, uint32_t uid)
@@ -328,8 +363,11 @@ struct model_lease model_lease_of(
     };
 }
 
-void model_acquire(struct model *model, int client, const struct model_ask *ask)
+void model_acquire(struct model *model, int client, const struct model_ask *asked)
 {
+    struct model_ask expanded = *asked;
+    const struct model_ask *ask = &expanded;
+    model_add_levels(model, &expanded);
     bool for_ever = ask->wait == 0 || ask->wait == NEVER;
     struct model_lease lease =
         model_lease_of(model, client, ask, model->trace->lease ? model->trace->lease : UINT64_MAX);

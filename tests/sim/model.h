@@ -10,7 +10,8 @@
 #include "runs.h"
 
 enum {
-    MODEL_WANTS = 3, /* resources of one lease */
+    MODEL_WANTS = 9, /* resources of one lease: three that are named, and their levels */
+    MODEL_LEVELS = 2,
     MODEL_UNITS = 12, /* slots 0 ... 11, or items i0 ... i11 */
     MODEL_NAME = 8,
     MODEL_RULES = 24,
@@ -41,6 +42,11 @@ struct rules {
     bool identity_shared;
     nanoseconds max_hold, kill_after;
     enum on_lost on_lost;
+    struct {
+        char name[MODEL_NAME];
+        uint32_t count;
+    } levels[MODEL_LEVELS];
+    size_t n_levels;
 };
 
 struct rules_file {
@@ -54,6 +60,7 @@ struct model_ask {
         char name[MODEL_NAME];
         uint32_t count;
         bool is_all;
+        bool is_level; /* its client has not named it */
     } wants[MODEL_WANTS];
     size_t n_wants;
     nanoseconds wait;
@@ -142,7 +149,7 @@ struct model_resource {
 struct model_claim {
     struct model_resource *resource;
     uint32_t count, overtaken;
-    bool is_all;
+    bool is_all, is_level;
     uint8_t units[MODEL_UNITS];
     uint64_t token;
 };
@@ -378,6 +385,8 @@ bool rules_are_pool(const struct rules *rules);
 /* Whether operators may set that limit. */
 bool rules_may_have_limit(const struct rules *rules, uint32_t limit);
 /* An exact name beats the template above it. NULL: unknown. */
+/* A request takes units of levels, too. */
+void model_add_levels(const struct model *model, struct model_ask *ask);
 const struct rules *file_find(const struct rules_file *file, const char *name);
 struct model_resource *model_resource_make(
     struct model *model, const char *name, const struct rules *rules);

@@ -474,9 +474,14 @@ static enum outcome enter_unknown(struct model *model, const struct model_lease 
     return outcome;
 }
 
-void model_reclaim_unknown(struct model *model, int client, const struct model_ask *ask,
+void model_reclaim_unknown(struct model *model, int client, const struct model_ask *asked,
     uint64_t id, const struct model_said *said)
 {
+    struct model_ask expanded = *asked;
+    const struct model_ask *ask = &expanded;
+    if (!said) {
+        model_add_levels(model, &expanded);
+    }
     const char *at_fault = NULL;
     struct model_lease lease = model_lease_of(model, client, ask, id);
     lease.asked_at = model->now;

@@ -366,7 +366,11 @@ static void make_reclaim_unknown(struct operation *operation, const struct model
     operation->kind = OPERATION_RECLAIM_UNKNOWN;
     operation->lease = lease->id;
     operation->was_held = lease->held;
-    *ask = (struct model_ask){.n_wants = lease->n_claims,
+    size_t n = lease->n_claims;
+    while (!lease->held && lease->claims[n - 1].is_level) {
+        n--;
+    }
+    *ask = (struct model_ask){.n_wants = n,
         .wait = random_percent(random, 70) ? NEVER : 5 * NANOSECONDS_PER_SECOND,
         .priority = lease->priority,
         .holder = lease->holder,
@@ -376,19 +380,23 @@ static void make_reclaim_unknown(struct operation *operation, const struct model
         .binding = lease->binding,
         .is_programs = lease->is_programs,
         .ttl = lease->ttl};
-    for (size_t i = 0; i < lease->n_claims; i++) {
+    for (size_t i = 0; i < n; i++) {
         strcpy(ask->wants[i].name, past->on[i].name);
         ask->wants[i].count = lease->claims[i].count;
         ask->wants[i].is_all = lease->claims[i].is_all;
+        ask->wants[i].is_level = lease->claims[i].is_level;
         memcpy(operation->said.units[i], lease->claims[i].units, sizeof operation->said.units[i]);
     }
     make_proof(operation, model, lease, random);
-    size_t some = random_below(random, (uint32_t)lease->n_claims);
+    size_t some = random_below(random, (uint32_t)n);
     if (random_percent(random, 10)) {
         operation->said.units[some][0] = (uint8_t)random_below(random, 8);
     } else if (random_percent(random, 5)) {
         ask->wants[some].count = 1;
         operation->was_held = random_percent(random, 50);
+        for (size_t i = 0; i < n; i++) {
+            operation->was_held &= ask->wants[i].count <= MODEL_UNITS;
+        }
     }
 }
 

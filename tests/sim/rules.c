@@ -59,6 +59,23 @@ static void make_rules(struct rules *rules, bool is_pool, struct random *random)
         random, ON_LOST_KILL, ON_LOST_KILL, ON_LOST_KILL, ON_LOST_TERM, ON_LOST_WARN);
 }
 
+/* Of those that come later, so that none leads back: a, b and c have some, and only c is a level
+ * that has others. */
+static void make_levels(struct rules *rules, struct random *random)
+{
+    static const char *const above[] = {"c", "d", "p", "q", "t/x", "t/1", "u/1"};
+    bool is_c = rules->name[0] == 'c';
+    size_t n = PICK(random, 0, 0, 1, 2);
+    while (rules->n_levels < n) {
+        const char *name = above[is_c + random_below(random, 7 - is_c)];
+        bool is_there = rules->n_levels > 0 && strcmp(rules->levels[0].name, name) == 0;
+        if (!is_there) {
+            strcpy(rules->levels[rules->n_levels].name, name);
+            rules->levels[rules->n_levels++].count = PICK(random, 1, 1, 1, 2);
+        }
+    }
+}
+
 void rules_make(struct rules_file *file, uint64_t seed)
 {
     struct random random = {.state = seed};
@@ -68,6 +85,9 @@ void rules_make(struct rules_file *file, uint64_t seed)
             struct rules *rules = &file->list[file->n++];
             strcpy(rules->name, known[i].name);
             make_rules(rules, random_percent(&random, known[i].pool_percent), &random);
+            if (known[i].name[0] <= 'c' && random_percent(&random, 30)) {
+                make_levels(rules, &random);
+            }
         }
     }
     file->bounds = (struct user_bounds){
