@@ -241,6 +241,24 @@ static void take_units(
     }
 }
 
+static void check_levels(const struct host *host, const struct lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct claim *claim = &lease->claims[i];
+        const struct definition *definition = claim->resource->definition;
+        for (size_t k = 0; k < definition->n_levels; k++) {
+            const struct resource *level =
+                core_find_resource(host->core, definition->levels[k].name);
+            const struct claim *taken = lease_own_claim((struct lease *)lease, level);
+            if (!taken || (taken->count < claim->count * definition->levels[k].count &&
+                              !taken->is_all)) {
+                fail("%s: a lease on %s goes round %s", host->name, claim->resource->name,
+                    definition->levels[k].name);
+            }
+        }
+    }
+}
+
 void job_is_granted(struct fleet *fleet, struct host *host, const struct lease *lease)
 {
     struct job *job = jobs_find(host, lease->id);
@@ -248,6 +266,7 @@ void job_is_granted(struct fleet *fleet, struct host *host, const struct lease *
         fail("%s: a grant of nobody's lease", host->name);
     }
     check_order(host, lease);
+    check_levels(host, lease);
     memset(job->units, 0, sizeof job->units);
     for (size_t i = 0; i < lease->n_claims; i++) {
         take_units(fleet, host, job, &lease->claims[i]);

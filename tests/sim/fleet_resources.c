@@ -27,8 +27,27 @@ enum { FIRST_CHANGED = 2, AFTER_CHANGED = 4, RARE = 7, CHANGED_TEMPLATE = 8 };
 static char *items[] = {"a", "b", "c"};
 enum { N_ITEMS = 3 };
 
+/* In half of the fleets: what else is taken of whom; quota takes r3 by way of r2. */
+static struct {
+    const char *name;
+    struct level level;
+} levels[] = {
+    {"r1", {"pool", 1}}, {"r2", {"r3", 2}}, {"quota", {"r2", 1}}, {"each/*", {"r3", 1}}};
+enum { N_LEVELS = sizeof levels / sizeof levels[0] };
+
+static void add_level(struct definition *definition)
+{
+    for (size_t i = 0; i < N_LEVELS; i++) {
+        if (strcmp(levels[i].name, definition->name) == 0) {
+            definition->levels = &levels[i].level;
+            definition->n_levels = 1;
+        }
+    }
+}
+
 void resources_define(struct fleet *fleet)
 {
+    bool has_levels = random_percent(&fleet->random, 50);
     for (size_t i = 0; i < N_DEFINITIONS; i++) {
         bool is_pool = table[i].limit == 0;
         fleet->definitions[i] = (struct definition){.name = (char *)(uintptr_t)table[i].name,
@@ -47,6 +66,9 @@ void resources_define(struct fleet *fleet)
             .max_units_per_user = table[i].max_units_per_user,
             .max_instances = 100,
             .max_priority = 10};
+        if (has_levels) {
+            add_level(&fleet->definitions[i]);
+        }
     }
 }
 
