@@ -267,9 +267,9 @@ void ask_settle_want(struct requested_resource *want)
 
 bool ask_may_have_programs(struct call *call, const struct acquire_request *ask, size_t from)
 {
-    for (size_t i = from; i < ask->n_wants && !call->request->keys[KEY_INDEX_pid]; i++) {
+    for (size_t i = from; i < ask->n_wants; i++) {
         const struct definition *definition = ask->wants[i].definition;
-        if (definition && definition->refuses_programs) {
+        if (definition && definition->refuses_programs && !call->request->keys[KEY_INDEX_pid]) {
             call_refuse(call, CODE_JOBS_ONLY, ask->wants[i].name);
             core_count_refused(call->server->core, ask, OUTCOME_JOBS_ONLY);
             return false;

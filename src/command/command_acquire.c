@@ -293,7 +293,7 @@ static bool add_levels(struct call *call, uint64_t id, struct acquire_request *a
         core_count_refused(core, ask, outcome);
         return false;
     }
-    return ask_may_have_programs(call, ask, n_named);
+    return ask->n_wants == n_named || ask_may_have_programs(call, ask, n_named);
 }
 
 void command_acquire(struct call *call)

@@ -62,7 +62,7 @@ const struct claim *core_identity_ahead(const struct core *core, const struct le
     return ahead;
 }
 
-static bool has_identity(const struct claim *claim)
+static inline bool has_identity(const struct claim *claim)
 {
     return claim->lease->attributes.holder && !claim->is_level;
 }

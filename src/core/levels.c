@@ -77,12 +77,9 @@ enum outcome core_add_levels(struct core *core, uint64_t id, uint32_t uid,
     return core->has_levels ? levels_add(core, id, uid, ask, at_faultp) : OUTCOME_OK;
 }
 
-enum outcome levels_find(struct core *core, uint64_t id, uint32_t uid,
+enum outcome levels_find_some(struct core *core, uint64_t id, uint32_t uid,
     const struct acquire_request **askp, struct acquire_request *expanded, const char **at_faultp)
 {
-    if (!core->has_levels) {
-        return OUTCOME_OK;
-    }
     *expanded = **askp;
     *askp = expanded;
     return levels_add(core, id, uid, expanded, at_faultp);

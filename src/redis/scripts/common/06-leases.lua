@@ -171,15 +171,23 @@ local function owners_of_identity(name, holder, uid, but)
 end
 
 -- The claims of names that have the lease's identity: not those to levels, which its client has not named.
+rooms.nothing = {} -- nobody writes there
+
 function rooms.identified(lease)
-    local levels = lease.holder ~= '' and match(lease.info, ' levels=(%S+)')
+    if lease.holder == '' then
+        return rooms.nothing
+    end
+    local levels = match(lease.info, ' levels=(%S+)')
+    if not levels then
+        return lease.claims
+    end
     local claims = {}
-    for _, claim in ipairs(levels and lease.claims or {}) do
+    for _, claim in ipairs(lease.claims) do
         if not string.find(',' .. levels .. ',', ',' .. claim.name .. ',', 1, true) then
             claims[#claims + 1] = claim
         end
     end
-    return levels and claims or lease.holder ~= '' and lease.claims or {}
+    return claims
 end
 
 local function other_owners(lease, claim)
