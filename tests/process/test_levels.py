@@ -28,6 +28,15 @@ also = secret
 allow-users = daemon
 max-priority = 5
 programs = no
+[semaphore open]
+limit = 9
+also = kept
+max-priority = 5
+admin-users = 1001
+[semaphore kept]
+limit = 1
+allow-users = daemon
+admin-users = 1002
 """
 FLEET = """
 [semaphore customer/*]
@@ -99,9 +108,25 @@ def test_nobody_needs_a_right_to_use_a_level(daemon):
         assert refused(admin, "acquire closed bind=peer") == "jobs-only"
         assert refused(admin, f"acquire closed pid={pid} priority=6") == "forbidden"
         lease = held(admin, f"acquire closed pid={pid}")
-        assert refused(client, "acquire closed pid=1 wait=0") in ("forbidden", "bad-value")
         assert used(admin, "secret") == ["1"]
         release(admin, lease)
+
+
+@needs_root
+def test_rights_are_those_of_names(daemon):
+    """Over a reload and a restart, too; and who administers a level alone ends no leases of others."""
+    client, other = connect_as(daemon, 1000), connect_as(daemon, 1000)
+    lease, waiting = held(client, "acquire open ttl=1h"), waits(other, "acquire open")
+    assert refused(client, "acquire kept") == "forbidden"
+    assert refused(client, "acquire open priority=1") == "forbidden"  # the level's max-priority holds
+    daemon.configure(CONFIG.replace("limit = 9", "limit = 8"))
+    assert daemon.client().request("reload").startswith("ok")
+    restart(daemon, "kill")
+    other = connect_as(daemon, 1000)
+    assert other.request(f"reclaim {waiting} open:1").startswith(f"waiting {waiting} ")
+    assert refused(connect_as(daemon, 1002), f"revoke {lease}") == "forbidden"
+    assert connect_as(daemon, 1001).request(f"revoke {lease}").startswith("ok")
+    assert event(other)[:2] == ("granted", waiting)
 
 
 def test_nested_requests(daemon):

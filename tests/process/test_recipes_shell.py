@@ -102,6 +102,22 @@ def test_rate(shell, daemon):
     assert shell.run("berth run -n api/bob -- true")[0] == 0
 
 
+def test_levels(shell, daemon):
+    """Two of alice, one of bob; his next one waits for the level."""
+    shell.program("export.sh")
+    jobs = [shell.start(RECIPES["levels"], customer=customer) for customer in ("alice", "alice", "bob")]
+    pids = [shell.next_job()[0] for _ in jobs]
+    jobs.append(shell.start(RECIPES["levels"], customer="bob"))
+    now = asked_until(daemon, holders_and_waiters("exports", 3, 1))
+    assert now.resources["export/bob"]["waiters"][0]["blocker"] == "exports"
+    shell.let_go(pids[0])
+    pids.append(shell.next_job()[0])
+    for pid in pids[1:]:
+        shell.let_go(pid)
+    for job in jobs:
+        assert shell.end(job)[0] == 0
+
+
 # ---- make, xargs, parallel
 
 @pytest.mark.parametrize("name", ["make_one", "make_all"])
