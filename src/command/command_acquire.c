@@ -405,11 +405,12 @@ static void take_levels(
             .name = claim->name, .count = claim->count, .is_level = true};
         bool is_there = core_find_want(core, &want) &&
             want.definition->database == ask->wants[0].definition->database &&
-            (claim->sharer != 0 || definition_is_pool(want.definition) == claim->is_pool);
+            definition_is_pool(want.definition) == claim->is_pool;
         bool is_due = call->server->state.is_old_secret;
         for (size_t k = n; !is_due && k < now.n_wants; k++) {
             is_due = strcmp(now.wants[k].name, claim->name) == 0 &&
                 now.wants[k].count == claim->count;
+            now.wants[k].name = is_due ? "" : now.wants[k].name; /* no other claim is to it */
         }
         if (is_there && is_due) {
             ask->wants[ask->n_wants] = want;

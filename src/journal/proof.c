@@ -6,6 +6,7 @@
 #include "core/units.h"
 
 #include <endian.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- SipHash ---- */
@@ -137,8 +138,7 @@ static uint64_t hash_lease(
     struct siphash hash = begin_subject(secret, lease->id, lease->uid, is_held, &process);
     for (size_t i = 0; i < (is_held ? lease_n_all(lease) : lease_n_named(lease)); i++) {
         const struct claim *claim = lease_asked(lease, i);
-        bool is_told = is_held && !(claim->is_level && claim_is_share(claim));
-        const struct unit *unit = is_told ? claim_first_unit(claim) : NULL;
+        const struct unit *unit = is_held ? claim_first_unit(claim) : NULL;
         uint32_t count = claim->is_all ? 0 : claim->count;
         add_claim(&hash, is_held, claim->resource->name, count, claim->token, claim->sharer);
         for (uint32_t k = 0; unit && k < claim->count; k++, unit = unit->next_of_claim) {
@@ -157,7 +157,7 @@ static uint64_t hash_saved_lease(
         const struct saved_claim *claim = &proven->claims[i];
         uint32_t count = claim->is_all ? 0 : claim->count;
         add_claim(&hash, proven->is_held, claim->name, count, claim->token, claim->sharer);
-        for (uint32_t k = 0; proven->is_held && claim->units && k < claim->count; k++) {
+        for (uint32_t k = 0; proven->is_held && k < claim->count; k++) {
             add_unit(&hash, claim->units[k].item, claim->units[k].slot);
         }
     }
@@ -190,13 +190,8 @@ static void add_level(struct text *out, const struct claim *claim)
     text_add(out, ";");
     text_add(out, claim->resource->name);
     add_proved(out, claim);
-    text_add(out, ",");
-    if (claim_is_share(claim)) {
-        text_add_number(out, claim->count);
-    } else {
-        text_add(out, resource_is_pool(claim->resource) ? "*" : "");
-        units_write_claim(out, claim, SIZE_MAX);
-    }
+    text_add(out, resource_is_pool(claim->resource) ? ",*" : ",");
+    units_write_claim(out, claim, SIZE_MAX);
 }
 
 void proof_write(
@@ -234,7 +229,7 @@ static bool read_token(const char *word, uint64_t id, struct saved_claim *claim)
     return is_good;
 }
 
-/* NAME,TOKEN,SLOTS or NAME,TOKEN,*ITEMS or NAME,sLEASE,COUNT: another claim. */
+/* NAME,TOKEN,SLOTS or NAME,TOKEN,*ITEMS: another claim. */
 static bool read_level(char *text, struct saved_lease *proven)
 {
     char *name = strsep(&text, ","), *token = strsep(&text, ",");
@@ -245,12 +240,6 @@ static bool read_level(char *text, struct saved_lease *proven)
     *claim = (struct saved_claim){.name = name, .is_level = true, .is_pool = text[0] == '*'};
     if (!read_token(token, proven->id, claim)) {
         return false;
-    }
-    uint64_t count;
-    if (claim->sharer != 0) {
-        bool is_count = number_parse(text, MAX_LIMIT, &count);
-        claim->count = is_count ? (uint32_t)count : 0;
-        return is_count;
     }
     text += claim->is_pool;
     claim->count = units_count(text, claim->is_pool);
@@ -280,7 +269,11 @@ static bool read_tokens(char *text, struct saved_lease *proven)
 bool proof_read(
     char *proof, const uint8_t secret[static SECRET_BYTES], struct saved_lease *proven)
 {
+    size_t n_named = proven->n_claims;
     if (strlen(proof) < HEX_DIGITS || !read_tokens(proof + HEX_DIGITS, proven)) {
+        while (proven->n_claims > n_named) {
+            free((void *)proven->claims[--proven->n_claims].units);
+        }
         return false;
     }
     char expected[HEX_DIGITS];

@@ -6,8 +6,7 @@
  *
  * The hash is keyed and covers the lease's id and user, whether it is held or waits, names, counts,
  * units, tokens and the process that it is bound to. Of each level (`also`) of a held lease, whose
- * units the client does not have, ;NAME,TOKEN,UNITS follows, where items have a * before them, or
- * of a share ;NAME,sLEASE,COUNT. Pure. */
+ * units the client does not have, ;NAME,TOKEN,UNITS follows, with a * before items. Pure. */
 #pragma once
 
 #include "base/text.h"
@@ -24,7 +23,8 @@ void proof_write(
 /* How long that word can get for a lease of so many resources, but for the units of levels. */
 size_t proof_max_bytes(size_t n_claims);
 /* Whether the word, which this takes apart, proves what `proven` claims, apart from the tokens,
- * which this fills in, and the levels, which it adds. The caller frees their units in any case. */
+ * which this fills in, and the levels, which it adds if the word is well-formed. The caller frees
+ * their units. */
 bool proof_read(
     char *proof, const uint8_t secret[static SECRET_BYTES], struct saved_lease *proven);
 

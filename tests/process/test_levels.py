@@ -1,6 +1,7 @@
 """Levels (`also`): who takes units of a resource takes those of its levels, named or not; in both scopes."""
 
 import json
+import shutil
 
 import pytest
 
@@ -142,6 +143,28 @@ def test_nested_requests(daemon):
     assert used(client, "total", "desk") == ["0", "0"]
 
 
+def test_a_share_of_a_level_comes_back(daemon):
+    """Its proof names the lease, as of what it has named; without that it is not back."""
+    with sleeper() as pid:
+        client = daemon.client()
+        parent, its_proof = held_with_proof(client, f"acquire customer/ada pid={pid}")
+        below, proof = held_with_proof(client, f"acquire customer/bob parent={parent} pid={pid}")
+        assert proof.endswith(f";total,s{parent},0-1")
+        for lose in (False, True):
+            daemon.kill()
+            if lose:
+                daemon.journal.unlink()
+            daemon.start()
+            client = daemon.client()
+            reclaim = f"reclaim {below} customer/bob:1:0 parent={parent} pid={pid} {proof}"
+            assert not lose or refused(client, reclaim) == "grace"
+            assert client.request(f"reclaim {parent} customer/ada:1:0 pid={pid} {its_proof}").startswith("ok ")
+            assert client.request(reclaim).startswith("ok ")
+            assert used(client, "customer/bob", "total", "desk") == ["1", "2", "2"]
+            holders = shown(client, "total")["holders"]
+            assert [one.get("shares") for one in holders] == [None, parent]
+
+
 def test_identities_are_of_names(daemon):
     client = daemon.client()
     held(client, "acquire customer/ada holder=x")
@@ -213,6 +236,27 @@ def test_a_proof_is_of_its_levels(daemon):
         assert answer.startswith(f"waiting {waiting} "), answer
         assert used(client, "total", "desk") == ["2", "2"]
         assert shown(client, "desk")["waiters"][0]["wants"] == "6"
+
+
+def test_a_lost_secret(daemon):
+    """Nothing shows that a proof is ours: of its levels those count that a request would take."""
+    with sleeper() as pid:
+        client = daemon.client()
+        lease, proof = held_with_proof(client, f"acquire customer/ada pid={pid}")
+        others = [held(client, f"acquire customer/{name} pid={pid}") for name in ("bob", "eve")]
+        daemon.kill()
+        daemon.journal.write_bytes(b"x" * daemon.journal.stat().st_size)
+        shutil.rmtree(daemon.state)
+        daemon.start()
+        client = daemon.client()
+        twice = proof + ";" + proof.split(";")[1]
+        wrong = ((others[0], "bob", proof.replace("*a,b", "*a,a")), (others[1], "eve", proof.replace(",0-1;", ",0-;")))
+        for other, name, its_proof in wrong:
+            assert client.request(f"reclaim {other} customer/{name}:1:0 pid={pid} {its_proof}").startswith("ok ")
+            release(client, other)
+            assert used(client, "total", "desk") == ["0", "0"]
+        assert client.request(f"reclaim {lease} customer/ada:1:0 pid={pid} {twice};closed,7,0").startswith("ok ")
+        assert used(client, "customer/ada", "total", "desk", "closed") == ["1", "2", "2", "0"]
 
 
 def test_what_is_said(daemon, berth, berthctl):

@@ -134,6 +134,9 @@ Test(proof, of_levels)
             at + strlen(wrong[i][0]));
         said = named;
         cr_expect_not(is_good(text), "%s", text);
+        for (size_t k = 0; k < said.n_claims; k++) {
+            cr_expect(said.claims[k].units && said.claims[k].count > 0);
+        }
         free_levels();
     }
 }
