@@ -34,6 +34,8 @@ static uint64_t n_granted_later, n_circles, n_others_denied; /* in all runs */
 
 static char names[N_RESOURCES][2] = {"a", "b", "c", "d"};
 
+static struct level levels[N_RESOURCES];
+
 static void make_definition(struct definition *definition, size_t i)
 {
     struct random *random = &world.random;
@@ -51,7 +53,13 @@ static void make_definition(struct definition *definition, size_t i)
         .max_units_per_user = PICK(random, UNBOUNDED, UNBOUNDED, UNBOUNDED, 1, 2, 3),
         .max_overtakes = PICK(random, 0, 1, 2, 100),
         .max_priority = 3,
+        .nested = PICK(random, NESTED_COUNT, NESTED_COUNT, NESTED_COUNT, NESTED_SHARE),
     };
+    if (i + 1 < N_RESOURCES && random_percent(random, 25)) {
+        levels[i] = (struct level){.name = names[i + 1], .count = PICK(random, 1, 1, 2)};
+        definition->levels = &levels[i];
+        definition->n_levels = 1;
+    }
 }
 
 static void begin(uint64_t seed)
