@@ -108,7 +108,7 @@ static struct fleet *fleet_new(uint64_t seed)
     fleet->percent_nested = PICK(&fleet->random, 5, 20, 50);
     fleet->slews = (enum slews)random_below(&fleet->random, N_SLEWS);
     fleet->reader = resp_reader_new();
-    resources_define(fleet);
+    resources_define(fleet, seed % 2 == 1);
     operators_begin(fleet);
     server_init(fleet);
     for (uint32_t i = 0; i < fleet->n_hosts; i++) {

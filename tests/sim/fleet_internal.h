@@ -243,7 +243,7 @@ void clocks_print(const struct fleet *fleet);
 /* ---- fleet_resources.c ---- */
 
 extern const char *const resource_names[N_NAMES];
-void resources_define(struct fleet *fleet);
+void resources_define(struct fleet *fleet, bool has_levels);
 uint32_t resource_number(const char *name);
 /* The most units that are ever granted. */
 uint32_t resource_max_units(uint32_t number);

@@ -27,7 +27,7 @@ enum { FIRST_CHANGED = 2, AFTER_CHANGED = 4, RARE = 7, CHANGED_TEMPLATE = 8 };
 static char *items[] = {"a", "b", "c"};
 enum { N_ITEMS = 3 };
 
-/* In half of the fleets: what else is taken of whom; quota takes r3 by way of r2. */
+/* In every other fleet: what else is taken of whom; quota takes r3 by way of r2. */
 static struct {
     const char *name;
     struct level level;
@@ -45,9 +45,8 @@ static void add_level(struct definition *definition)
     }
 }
 
-void resources_define(struct fleet *fleet)
+void resources_define(struct fleet *fleet, bool has_levels)
 {
-    bool has_levels = random_percent(&fleet->random, 50);
     for (size_t i = 0; i < N_DEFINITIONS; i++) {
         bool is_pool = table[i].limit == 0;
         fleet->definitions[i] = (struct definition){.name = (char *)(uintptr_t)table[i].name,
