@@ -16,10 +16,15 @@ enum { UNITS_BYTES = 200 };
 
 /* ---- a request ---- */
 
+/* "customer/ada:2 (also total:4)" */
 static void add_wanted(struct text *out, const struct acquire_request *ask)
 {
-    for (size_t i = 0; i < ask->n_wants && !ask->wants[i].is_level; i++) {
-        text_add_format(out, "%s%s", i > 0 ? " " : "", ask->wants[i].name);
+    bool has_levels = false;
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        bool is_first_level = ask->wants[i].is_level && !has_levels;
+        text_add_format(out, "%s%s%s", i > 0 ? " " : "", is_first_level ? "(also " : "",
+            ask->wants[i].name);
+        has_levels |= is_first_level;
         if (ask->wants[i].is_all) {
             text_add(out, ":all");
         } else if (ask->wants[i].is_shared) {
@@ -28,6 +33,7 @@ static void add_wanted(struct text *out, const struct acquire_request *ask)
             text_add_format(out, ":%u", ask->wants[i].count);
         }
     }
+    text_add(out, has_levels ? ")" : "");
 }
 
 /* What becomes of the request. */

@@ -267,7 +267,9 @@ def test_what_is_said(daemon, berth, berthctl):
     waiting = waits(daemon.client(), "acquire customer/bob", 1)
     refusal = berth("run", *socket, "-n", "customer/eve", "--", "true")
     assert refusal.returncode == 75 and "total: 6 of 6 held by pid" in refusal.stderr
-    assert "6 of 6 units of total are held" in berthctl(*socket, "why", "customer/eve").stdout
+    why = berthctl(*socket, "why", "customer/eve").stdout
+    assert "a request for customer/eve (also total:2 desk:2) would wait, at place 2" in why
+    assert "6 of 6 units of total are held" in why
     assert "6 of 6 units of total are held" in berthctl(*socket, "why", waiting).stdout
     said = json.loads(berthctl(*socket, "status", "--json", "customer/bob").stdout)["resources"][0]["waiters"][0]
     assert (said["blocked"], said["blocker"]) == ("other", "total")
