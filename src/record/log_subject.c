@@ -45,7 +45,7 @@ void log_subject_saved_lease(struct log_subject *subject, const struct saved_lea
     subject->holder = log_process_of(saved->uid, saved->pid);
     subject->identity = saved->attributes.holder;
     subject->program = saved->attributes.program;
-    for (size_t i = 0; i < saved->n_claims; i++) {
+    for (size_t i = 0; i < saved->n_claims && !saved->claims[i].is_level; i++) {
         log_subject_resource(subject, saved->claims[i].name);
     }
 }
