@@ -85,6 +85,40 @@ static bool same_duration(const void *a, const void *b)
     return *(const nanoseconds *)a == *(const nanoseconds *)b;
 }
 
+/* ---- rates ---- */
+
+enum { MAX_WINDOW_DAYS = 366, SECONDS_PER_DAY = 24 * 3600 };
+
+static bool window_parse(const char *word, nanoseconds *windowp)
+{
+    return duration_parse(word, windowp) && *windowp >= NANOSECONDS_PER_MILLISECOND &&
+        *windowp % NANOSECONDS_PER_MILLISECOND == 0 &&
+        *windowp <= MAX_WINDOW_DAYS * SECONDS_PER_DAY * NANOSECONDS_PER_SECOND;
+}
+
+static bool parse_rate(const struct value *value, const char *word)
+{
+    struct rate rate = {.units = 0};
+    char *units_word = memory_string(word), *window_word = units_word;
+    uint64_t units = 0;
+    strsep(&window_word, "/");
+    bool is_good = window_word ? number_parse(units_word, value->key->max, &units) &&
+            units >= value->key->min && window_parse(window_word, &rate.window)
+                               : strcmp(word, "unbounded") == 0;
+    rate.units = (uint32_t)units;
+    if (is_good) {
+        *(struct rate *)value_target(value) = rate;
+    }
+    free(units_word);
+    return is_good;
+}
+
+static bool same_rate(const void *a, const void *b)
+{
+    const struct rate *left = a, *right = b;
+    return left->units == right->units && left->window == right->window;
+}
+
 /* ---- paths ---- */
 
 static bool parse_any_path(const struct value *value, const char *word)

@@ -38,6 +38,12 @@ struct level {
     uint32_t count;
 };
 
+/* How many units may be granted in how long, in the long run. */
+struct rate {
+    uint32_t units; /* 0: there is no rate */
+    nanoseconds window; /* whole milliseconds */
+};
+
 /* Who may do what. Empty allow sets mean everyone; deny overrides allow. Admins need no
  * allowance. */
 struct rights {
@@ -59,6 +65,8 @@ struct definition {
     struct level *levels;
     size_t n_levels;
     nanoseconds cooldown; /* a freed unit rests this long */
+    struct rate rate;
+    uint32_t burst; /* with a rate: how many units may be granted at once */
     nanoseconds max_hold; /* a lease is stopped after so long; NEVER if not set */
     nanoseconds kill_after; /* between the signal and SIGKILL */
     enum on_lost on_lost;

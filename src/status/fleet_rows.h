@@ -70,7 +70,9 @@ enum resource_field {
     RESOURCE_KEEPER,
     RESOURCE_CHANGE_SAID,
     RESOURCE_DRAINING,
-    N_RESOURCE_FIELDS
+    N_RESOURCE_FIELDS,
+    /* only with a rate: milliseconds, rounded up, until it may grant all its burst at once */
+    RESOURCE_FULL_IN = N_RESOURCE_FIELDS
 };
 
 /* The fields of holders and waiters. */
