@@ -158,7 +158,7 @@ static void check_set(const struct sorted_set *order, enum standing standing)
 /* The kept units exist, and suffice for each keeper in turn. */
 static void check_kept(const struct resource *resource)
 {
-    REQUIRE(resource_kept(resource) <= resource_available(resource));
+    REQUIRE(resource_kept(resource) <= resource_free_units(resource));
     REQUIRE(sorted_set_is_empty(&resource->kept) || !resource_is_blocked(resource));
     for (struct sorted_set_node *node = sorted_set_first(&resource->kept); node;
          node = sorted_set_next(node)) {

@@ -393,6 +393,24 @@ static void check_order(struct loading *loading)
     }
 }
 
+/* Longer than anybody waits; the sums in rate.c are far from an overflow. */
+#define LONGEST_BURST (INT64_C(3650) * 24 * 3600 * NANOSECONDS_PER_SECOND)
+
+static void check_burst(struct loading *loading)
+{
+    const struct section *section = &loading->section;
+    const struct definition *definition = section->object;
+    if (section->lines[KEY_burst] == 0) {
+        return;
+    }
+    if (definition->rate.units == 0) {
+        KEY_COMPLAIN(loading, KEY_burst, "is only for a resource with a rate");
+    } else if (definition->rate.window / definition->rate.units >=
+        LONGEST_BURST / definition->burst) {
+        KEY_COMPLAIN(loading, KEY_burst, "would take more than 10 years to come back at this rate");
+    }
+}
+
 static void check_database(struct loading *loading)
 {
     const struct section *section = &loading->section;
@@ -441,6 +459,7 @@ static void close_resource(struct loading *loading)
     }
     check_templates(loading);
     check_order(loading);
+    check_burst(loading);
     check_database(loading);
     note_levels(loading);
 }

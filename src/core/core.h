@@ -195,6 +195,13 @@ void core_begin_grace(struct core *core, bool closed, nanoseconds until);
 void core_close(struct core *core, const char *why);
 /* NULL if core_close() was not called. */
 const char *core_closed_why(const struct core *core);
+/* At the start: what rates have let go until `now` is not known. So no rate lets more go at once
+ * than from an empty start. */
+void core_begin_rates(struct core *core, nanoseconds now);
+/* When core_begin_rates() was called last; NEVER. */
+nanoseconds core_rates_begun(const struct core *core);
+/* What the resource's rate has let go. */
+struct saved_rate resource_rate(const struct resource *resource);
 /* NEVER if there is no grace, or all leases are back. */
 nanoseconds core_grace_until(const struct core *core);
 /* Makes a recorded lease again: all that were held before any that waited, which may be nested in
@@ -416,6 +423,11 @@ enum wait_kind lease_waits_for(
 /* The claim of another lease that has the identity of this one, which waits for it to replace
  * others; NULL: none, or a database decides. */
 const struct claim *core_identity_ahead(const struct core *core, const struct lease *lease);
+
+/* An instance as it would be, of a template that has none of that name. The caller frees it by
+ * resource_free(). */
+struct resource *core_idle_instance(
+    struct core *core, const char *name, const struct definition *definition);
 
 /* What those who follow read, and where they say that they do. */
 struct news *core_news(struct core *core);

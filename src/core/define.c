@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "core/internal.h"
 #include "core/queue.h"
+#include "core/rate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,7 @@ static void resource_redefine(
 {
     struct definition *remains = resource->remains;
     const struct definition *before = resource->definition;
+    const struct saved_rate rate = resource_rate(resource);
     resource->definition = next;
     resource->remains = NULL;
     if (!lasts(CHANGE_LIMIT, before, next) ||
@@ -124,6 +126,7 @@ static void resource_redefine(
         resource_reset_items(resource, &core->cooldown_timers);
         resource->items_changed = false;
     }
+    meter_define(core, resource, &rate);
     if (before->selection != next->selection) {
         resource_rekey_free(resource);
     }

@@ -3,6 +3,7 @@
 #include "core/internal.h"
 #include "core/keep.h"
 #include "core/queue.h"
+#include "core/rate.h"
 
 static nanoseconds due(const struct sorted_set *timers)
 {
@@ -39,6 +40,7 @@ static const struct clock {
     nanoseconds (*next)(const struct core *core); /* NULL: when the first of .timers is due */
 } clocks[] = {
     {cooldowns_are_over, offsetof(struct core, cooldown_timers), NULL},
+    {rates_are_due, offsetof(struct core, rate_timers), NULL},
     {lease_timer_is_due, offsetof(struct core, lease_timers), NULL},
     {tenure_is_due, 0, tenure_next_deadline},
     {detached_is_due, 0, core_grace_until},

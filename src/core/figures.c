@@ -1,5 +1,5 @@
 /* figures.c - figures of a resource's units: how many there may be, are, and are left. */
-#include "core/resource.h"
+#include "core/rate.h"
 
 uint32_t resource_limit(const struct resource *resource)
 {
@@ -27,8 +27,8 @@ uint32_t resource_waiting(const struct resource *resource)
 
 uint32_t resource_kept(const struct resource *resource)
 {
-    uint32_t kept = sorted_set_sum(&resource->kept), available = resource_available(resource);
-    return kept < available ? kept : available;
+    uint32_t kept = sorted_set_sum(&resource->kept), free_units = resource_free_units(resource);
+    return kept < free_units ? kept : free_units;
 }
 
 /* The free slots that may be granted: all but those above a lowered limit. */
@@ -57,7 +57,7 @@ uint32_t resource_spare(const struct resource *resource)
     return limit > taken ? limit - taken : 0;
 }
 
-uint32_t resource_available(const struct resource *resource)
+uint32_t resource_free_units(const struct resource *resource)
 {
     uint32_t spare = resource_spare(resource);
     if (spare == UNBOUNDED) {
@@ -68,6 +68,13 @@ uint32_t resource_available(const struct resource *resource)
     }
     uint32_t free_units = free_below_limit(resource, resource_limit(resource));
     return spare < free_units ? spare : free_units;
+}
+
+uint32_t resource_available(const struct resource *resource)
+{
+    uint32_t free_units = resource_free_units(resource);
+    uint32_t going = resource->meter ? meter_units(resource->meter) : free_units;
+    return free_units < going ? free_units : going;
 }
 
 bool resource_limit_is_changed(const struct resource *resource)
@@ -119,7 +126,10 @@ uint32_t resource_max(const struct resource *resource)
 
 bool resource_can_give(const struct resource *resource, uint32_t count, bool is_all)
 {
-    uint32_t quota = resource->definition->max_units_per_user;
+    const struct definition *definition = resource->definition;
+    uint32_t quota = definition->max_units_per_user;
+    bool has_rate = definition->rate.units > 0;
     return count != 0 && count <= resource_max(resource) && count <= quota &&
+        (!has_rate || count <= definition->burst) &&
         (!is_all || (count == 1 && quota == UNBOUNDED));
 }

@@ -5,6 +5,7 @@
 #include "core/place.h"
 #include "core/quota.h"
 #include "core/ranges.h"
+#include "core/rate.h"
 
 #include <string.h>
 
@@ -103,6 +104,13 @@ static bool has_beside_kept(const struct claim *claim)
     return claim->is_all ? kept == 0 : kept <= resource_available(claim->resource) - claim->count;
 }
 
+nanoseconds claim_goes_at(const struct claim *claim)
+{
+    uint64_t kept = kept_for_older(claim);
+    return claim->is_all && kept > 0 ? NEVER
+                                     : meter_has_at(claim->resource->meter, kept + claim->count);
+}
+
 bool claim_has(const struct claim *claim)
 {
     return claim_has_units(claim) && has_beside_kept(claim) && claim_is_its_turn(claim);
@@ -114,6 +122,20 @@ static struct claim *first_without(struct lease *lease, size_t from, size_t end)
     for (size_t i = from; i < end; i++) {
         struct claim *claim = &lease->claims[road ? road->claims[i] : i];
         if (!claim_has(claim)) {
+            return claim;
+        }
+    }
+    return NULL;
+}
+
+/* Of the claims that are not kept. Those that have a rate come before the others: while the lease
+ * waits for its instant, it delays nobody elsewhere. */
+static struct claim *first_rated(struct lease *lease, bool that_lacks)
+{
+    const struct road *road = lease->waiting->road;
+    for (size_t i = road->n_kept; i < lease->n_claims; i++) {
+        struct claim *claim = &lease->claims[road->claims[i]];
+        if (claim->resource->meter && !(that_lacks && claim_has(claim))) {
             return claim;
         }
     }
@@ -182,7 +204,8 @@ static void stand(struct core *core, struct lease *lease, struct claim *claim)
 void keep_choose(struct core *core, struct lease *lease)
 {
     const struct road *road = lease->waiting->road;
-    struct claim *lacks = first_without(lease, road->n_kept, lease->n_claims);
+    struct claim *lacks = first_rated(lease, true);
+    lacks = lacks ? lacks : first_without(lease, road->n_kept, lease->n_claims);
     stand(core, lease, lacks ? lacks : &lease->claims[road->claims[road->n_kept]]);
 }
 
@@ -195,6 +218,11 @@ bool keep_has_another(const struct lease *lease)
 void keep_gain(struct core *core, struct lease *lease, nanoseconds now)
 {
     struct road *road = lease->waiting->road;
+    struct claim *rated = road->station->resource->meter ? NULL : first_rated(lease, false);
+    if (rated) {
+        stand(core, lease, rated);
+        return;
+    }
     road_move(road, road->station, road->n_kept++);
     place_put(core, road->station, STANDS_KEEPING);
     start_timer(core, road, now);

@@ -27,6 +27,9 @@ bool resource_has_turn(const struct resource *resource, const struct sorted_set_
 /* Whether nobody before the claim in its queue keeps it from going; it need not stand there
  * itself. */
 bool claim_is_its_turn(const struct claim *claim);
+/* From when on the rate lets it go, beside what is kept for older ones; NEVER: not before some of
+ * these have gone. Its resource has a rate. */
+nanoseconds claim_goes_at(const struct claim *claim);
 /* Whether it is the claim's turn and there are enough units for it. */
 bool claim_has(const struct claim *claim);
 /* The lease's first claim, in the order to come, that has too few units; NULL: none. */
@@ -40,7 +43,8 @@ void keep_choose(struct core *core, struct lease *lease);
 /* Whether a claim other than the station is not kept yet. */
 bool keep_has_another(const struct lease *lease);
 /* The station has enough and another claim is not kept yet: the station is kept from now on, and
- * the lease stands for what it lacks, or else for its next claim. */
+ * the lease stands for what it lacks, or else for its next claim. But if one that has a rate is not
+ * kept yet, and the station has none, the lease stands for that one, and the station is not kept. */
 void keep_gain(struct core *core, struct lease *lease, nanoseconds now);
 /* The lease stands for `lost`, and keeps only what it kept before that. */
 void keep_fall(struct core *core, struct lease *lease, const struct claim *lost);

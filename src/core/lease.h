@@ -83,7 +83,10 @@ struct claim {
     struct unit *units; /* held: `count` of them, linked by unit.next_of_claim */
     union {
         struct sorted_set_node node; /* held: in resource.holders */
-        nanoseconds cooldown; /* once it has ended: how long its units rest; 0: they do not */
+        struct { /* once it has ended */
+            nanoseconds cooldown; /* how long its units rest; 0: they do not */
+            nanoseconds owed_until; /* so long its record is all that has the resource's rate; 0 */
+        };
     };
     union {
         TAILQ_ENTRY(claim) tally_link; /* in a list of its resource's tally: lease.is_listed */

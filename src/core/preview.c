@@ -100,17 +100,16 @@ static enum outcome preview_want(
     if (!may_be_made(core, name, uid)) {
         return OUTCOME_QUOTA;
     }
-    struct resource *made = resource_new(name, definition);
-    made->is_instance = true;
-    made->template = registry_find_template(core, name);
+    struct resource *made = core_idle_instance(core, name, definition);
     enum outcome outcome = preview_of(core, made, uid, want);
     resource_free(made);
     return outcome;
 }
 
-enum outcome core_preview_acquire(
-    struct core *core, uint32_t uid, const struct acquire_request *ask, const char **at_faultp)
+enum outcome core_preview_acquire(struct core *core, uint32_t uid,
+    const struct acquire_request *ask, nanoseconds now, const char **at_faultp)
 {
+    core->now = now;
     enum outcome all = OUTCOME_OK, full = OUTCOME_OK;
     const char *full_name = NULL;
     uint8_t first = 0;

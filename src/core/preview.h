@@ -8,8 +8,8 @@
 /* What core_acquire() would return for this ask now, and its *at_faultp: OUTCOME_OK (granted at
  * once), OUTCOME_WAITING, OUTCOME_PENDING (fleet scope: a database decides) or a refusal. Only the
  * wants of the ask count; it would wait. */
-enum outcome core_preview_acquire(
-    struct core *core, uint32_t uid, const struct acquire_request *ask, const char **at_faultp);
+enum outcome core_preview_acquire(struct core *core, uint32_t uid,
+    const struct acquire_request *ask, nanoseconds now, const char **at_faultp);
 
 /* Who waits for a resource of host scope ahead of a claim. */
 struct ahead {

@@ -6,6 +6,7 @@
 #include "core/keep.h"
 #include "core/place.h"
 #include "core/ranges.h"
+#include "core/rate.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -263,6 +264,9 @@ static void grant(struct core *core, struct lease *lease, nanoseconds now, struc
     for (size_t i = 0; i < lease->n_claims; i++) {
         struct claim *claim = &lease->claims[i];
         claim_take_units(claim, &core->random);
+        if (claim->resource->meter) {
+            meter_charge(claim);
+        }
     }
     hold(core, lease, now);
     tally_grant(lease, now);
@@ -335,11 +339,17 @@ static void look_at_queue(struct core *core, const struct resource *resource)
     const struct definition *definition = resource->definition;
     int look_at = definition->order == ORDER_FIFO ? 1 : FIRST_FIT_WINDOW;
     struct sorted_set_node *node = sorted_set_first(&resource->queue);
+    if (resource->meter) {
+        meter_begin_look(core, resource->meter);
+    }
     for (int i = 0; node && i < look_at; node = sorted_set_next(node), i++) {
         struct lease *lease = lease_of_place_node(node);
         if (can_act(core, lease)) {
             queue_look_at(core, lease);
             return; /* acting makes the queue dirty again */
+        }
+        if (resource->meter) {
+            meter_look_again(core, resource->meter, claim_goes_at(place_of_node(node)->claim));
         }
         if (place_of_node(node)->overtaken >= definition->max_overtakes) {
             return;
@@ -414,6 +424,7 @@ static void act(struct core *core, struct lease *lease, nanoseconds now, struct 
  * quicker, and the result does not depend on which queue is looked at first. */
 void queue_pump(struct core *core, nanoseconds now, struct effects *effects)
 {
+    core->now = now;
     struct lease *lease;
     while ((lease = next_to_look_at(core))) {
         sorted_set_remove(&core->agenda, &lease->waiting->agenda_node);

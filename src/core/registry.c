@@ -1,5 +1,5 @@
 #include "base/memory.h"
-#include "core/internal.h"
+#include "core/rate.h"
 #include "core/usage.h"
 
 #include <assert.h>
@@ -45,6 +45,7 @@ struct resource *registry_add(
     struct core *core, const char *name, const struct definition *definition)
 {
     struct resource *resource = resource_new(name, definition);
+    meter_define(core, resource, NULL);
     tally_move(resource, tallies_find(core, definition->name), 0);
     table_insert(&core->resources, &resource->by_name, hash_name(name));
     TAILQ_INSERT_TAIL(&core->resource_list, resource, link);
@@ -58,6 +59,16 @@ void registry_keep_remains(struct resource *resource)
         resource->remains = definition_copy(resource->definition);
         resource->definition = resource->remains;
     }
+}
+
+struct resource *core_idle_instance(
+    struct core *core, const char *name, const struct definition *definition)
+{
+    struct resource *resource = resource_new(name, definition);
+    resource->is_instance = true;
+    resource->template = registry_find_template(core, name);
+    meter_define(core, resource, NULL);
+    return resource;
 }
 
 enum outcome registry_get(
@@ -126,12 +137,14 @@ static void registry_forget(struct core *core, struct resource *resource)
     table_remove(&core->resources, &resource->by_name);
     TAILQ_REMOVE(&core->resource_list, resource, link);
     usage_forget_idle(resource);
+    meter_free(core, resource);
     resource_free(resource);
 }
 
 static bool is_as_defined(const struct resource *resource)
 {
-    return !resource_is_changed(resource) && resource->n_in_state[UNIT_COOLING] == 0;
+    return !resource_is_changed(resource) && resource->n_in_state[UNIT_COOLING] == 0 &&
+        !(resource->meter && meter_is_in_debt(resource->meter));
 }
 
 /* An operator's change keeps it at the expense of whoever pays, and so do units that rest. Else a

@@ -413,6 +413,7 @@ void resource_free(struct resource *resource)
     definition_free(resource->remains);
     decision_clear(&resource->pause.decision);
     decision_clear(&resource->decision);
+    free(resource->meter);
     free(resource->name);
     free(resource);
 }

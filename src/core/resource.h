@@ -88,6 +88,7 @@ struct resource {
     struct sorted_set_node *unseen; /* then: the first in .queue who may be in the way for ever */
     struct sorted_set free; /* pools: by file order, or time of release */
     struct sorted_set given; /* fleet scope: units that this host holds, by slot or item's hash */
+    struct meter *meter; /* rate.h; NULL: its grants have no rate */
     uint64_t n_frees; /* clock of `select = lru`; serial number of given units */
 
     struct sorted_set holders; /* claims by token, so in the order of their grants */
@@ -130,6 +131,8 @@ uint32_t resource_kept(const struct resource *resource);
 /* How many more the limit allows beside units that are held or rest. UNBOUNDED for a pool of host
  * scope: each item is its own limit, however many other held ones have been removed meanwhile. */
 uint32_t resource_spare(const struct resource *resource);
+/* How many of these are free, however many the rate lets go. */
+uint32_t resource_free_units(const struct resource *resource);
 /* How many units could be granted now, order and pause apart. */
 uint32_t resource_available(const struct resource *resource);
 /* The pause in force: its own, or its template's; else one that is not on. */

@@ -3,6 +3,7 @@
 #include "base/ticket.h"
 #include "core/internal.h"
 #include "core/queue.h"
+#include "core/rate.h"
 
 #include <stdlib.h>
 
@@ -260,6 +261,9 @@ enum outcome core_restore(struct core *core, const struct saved_lease *as_saved,
     lease->is_asked =
         saved->is_held ? saved->stopping != OUTCOME_LOST : !core->draining && !core->closed_why;
     lease->is_asked &= lease->database != 0 && lease->n_claims > 0 && !lease->is_away;
+    for (size_t i = 0; saved->is_held && lease->database == 0 && i < saved->n_claims; i++) {
+        rate_restore(core, &saved->claims[i], saved->id, now);
+    }
     if (lease->binding == BOUND_PROCESS && saved->stopping != OUTCOME_RELEASED) {
         detached_watch(lease, effects);
     }
@@ -338,14 +342,15 @@ static void take_cooldowns(struct core *core, struct saved_lease *saved)
 
 nanoseconds core_note_rest(const struct lease *ended, struct saved_lease *saved)
 {
-    nanoseconds longest = 0;
+    nanoseconds until = ended->ended_at;
     saved->n_claims = lease_n_all(ended);
     for (size_t i = 0; i < saved->n_claims; i++) {
-        saved->claims[i].cooldown = lease_asked(ended, i)->cooldown;
-        longest = later(longest, saved->claims[i].cooldown);
+        const struct claim *claim = lease_asked(ended, i);
+        saved->claims[i].cooldown = claim->cooldown;
+        until = later(until, later(ended->ended_at + claim->cooldown, claim->owed_until));
     }
     saved->rested_at = ended->ended_at;
-    return longest == 0 ? 0 : ended->ended_at + longest;
+    return until == ended->ended_at ? 0 : until;
 }
 
 nanoseconds core_restore_cooldown(
@@ -364,6 +369,7 @@ nanoseconds core_restore_cooldown(
         if (until > now && rest_claim(core, claim, until) && until > last) {
             last = until;
         }
+        last = later(last, rate_restore(core, claim, saved->id, now));
     }
     core_settle(core, now, effects);
     return last;

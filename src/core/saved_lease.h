@@ -9,6 +9,13 @@ struct saved_unit {
     uint32_t slot;
 };
 
+/* What a resource's rate has let go: rate.h. */
+struct saved_rate {
+    nanoseconds charged_at; /* when units were granted last */
+    nanoseconds paid_at; /* when the rate has made up for all of them */
+    nanoseconds step; /* the rate as it was then: between two units; 0: none, or nothing is owed */
+};
+
 struct saved_claim {
     const char *name;
     uint32_t count;
@@ -17,6 +24,7 @@ struct saved_claim {
     bool is_pool; /* held */
     const struct saved_unit *units; /* held: `count` of them; else NULL */
     uint64_t sharer; /* of a share: the lease that has the units; else 0 */
+    struct saved_rate rate; /* held: of the resource, when the record was written */
     uint8_t asked; /* once sorted by the core: its place before */
     nanoseconds cooldown; /* with .rested_at: how long its units rest since */
 };

@@ -262,7 +262,7 @@ void shares_leave(struct core *core, struct lease *lease, bool was_held)
         if (claim->of) {
             LIST_REMOVE(claim, share_link);
         }
-        claim->cooldown = 0;
+        claim->cooldown = claim->owed_until = 0;
         queue_mark_dirty(core, claim->resource);
         usage_remove_claim(claim);
     }

@@ -139,9 +139,11 @@ static size_t claim_max_bytes(
     size_t list = definition_is_pool(want->definition)
         ? list_bytes(want->count, longest_item_of(core, want))
         : list_bytes(slots_max_words(want->count, n_claims), longest->slot);
-    size_t all = want->is_all ? strlen(" all=65535") : 0; /* of its record, as the next one */
+    size_t all = want->is_all ? strlen(" all=65535") : 0; /* of its record, as the next two */
     size_t level = want->is_level ? strlen(" levels=16") : 0;
-    return longest->head + strlen(want->name) + list + all + level;
+    bool is_rated = want->definition->rate.units > 0 && want->definition->database == 0;
+    size_t rate = is_rated ? UNITS_RATE_BYTES : 0;
+    return longest->head + strlen(want->name) + list + all + level + rate;
 }
 
 size_t units_max_bytes(struct core *core, const struct requested_resource *wants, size_t n)

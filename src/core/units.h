@@ -8,6 +8,9 @@
 struct core;
 struct requested_resource;
 
+/* What the rate of a claim adds to a record, at most. */
+enum { UNITS_RATE_BYTES = sizeof " rate=15,,," - 1 + 3 * (sizeof "9223372036854775806" - 1) };
+
 /* " slot=NAME,TOKEN,SLOTS item=NAME,TOKEN,ITEMS ..." of a held lease; of one of its claims. */
 void units_write(struct text *text, const struct lease *lease);
 void units_write_of(struct text *text, const struct claim *claim);

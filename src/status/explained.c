@@ -92,8 +92,8 @@ static struct verdict find_verdict(const struct story *story, const struct acqui
     if (!bar->forbidden && bar->is_too_much) {
         verdict.outcome = OUTCOME_IMPOSSIBLE;
     } else if (!bar->forbidden) {
-        verdict.outcome =
-            core_preview_acquire(core, story->scene->viewer->uid, ask, &verdict.at_fault);
+        verdict.outcome = core_preview_acquire(core, story->scene->viewer->uid, ask,
+            story->scene->now, &verdict.at_fault);
     }
     if (verdict.outcome == OUTCOME_PENDING && story->impossible) {
         verdict = (struct verdict){OUTCOME_IMPOSSIBLE, story->impossible->name};

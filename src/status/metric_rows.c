@@ -150,7 +150,7 @@ static void add_limit(struct text *out, struct core *core, const struct counts_v
     if (definition->database == 0 && resource) {
         bool is_blocked = resource_is_blocked(resource);
         metrics_value(out, METRIC_RESOURCE_free, &labels,
-            is_blocked ? 0 : resource_available(resource) - resource_kept(resource));
+            is_blocked ? 0 : resource_free_units(resource) - resource_kept(resource));
     }
     if (template) {
         metrics_value(out, METRIC_RESOURCE_instances, &labels, template->n_instances);

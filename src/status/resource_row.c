@@ -100,7 +100,7 @@ static void fill_here(struct resource_row *row, const struct scene *scene)
     *line = line_of(resource->name, kind_word(resource->definition->kind), scene);
     line->limit = resource_limit(resource);
     line->in_use = resource_in_use(resource);
-    line->free = gives_nothing ? 0 : resource_available(resource);
+    line->free = gives_nothing ? 0 : resource_free_units(resource);
     line->waiting = resource_waiting(resource);
     line->cooling = resource->n_in_state[UNIT_COOLING];
     line->removed = !resource->is_defined;
@@ -223,9 +223,7 @@ void resource_row_find_or_idle(struct resource_row *row, const struct scene *sce
     const char *name, const struct definition *definition)
 {
     if (!resource_row_find(row, scene, name)) {
-        row->here = row->idle = resource_new(name, definition);
-        row->idle->is_instance = true;
-        row->idle->template = core_find_template(scene->core, definition->name);
+        row->here = row->idle = core_idle_instance(scene->core, name, definition);
         fill_here(row, scene);
     }
 }
