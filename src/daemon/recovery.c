@@ -285,6 +285,20 @@ static nanoseconds begin_numbers(
     return first - clock <= NUMBERS_AHEAD ? (nanoseconds)(first - clock) * 1000 : 0;
 }
 
+/* The records say what rates have let go since then, unless one of them is missing. */
+static void begin_rates(struct server *server, enum journal_found found,
+    struct findings *findings, nanoseconds now)
+{
+    bool is_whole = (found == JOURNAL_INTACT || found == JOURNAL_INCOMPLETE) &&
+        !findings->has_nonsense;
+    if (!is_whole && findings->numbers_slot != RECORD_NONE) {
+        ledger_give_back(&server->ledger, findings->numbers_slot);
+        findings->numbers_slot = RECORD_NONE;
+    }
+    uint64_t begun = is_whole ? findings->numbers.rates_begun : 0;
+    core_begin_rates(server->core, begun != 0 ? (nanoseconds)begun : now);
+}
+
 /* This boot and this socket; a journal of any other says nothing about us. */
 static void journal_owner(char out[17], const struct server *server, const char *socket_path)
 {
@@ -313,6 +327,7 @@ static bool restore_all(struct serving *serving, const char *socket_path)
         findings_deinit(&findings);
         return false;
     }
+    begin_rates(server, found, &findings, now);
     nanoseconds lead = begin_numbers(server, found, &findings);
     bool closed = leases_may_be_missing(server, found, &findings);
     findings_sort(server, &findings);

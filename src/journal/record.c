@@ -104,6 +104,7 @@ static inline char *write_process(
 #define write_share(to, ...) (to)
 #define write_all(to, ...) (to)
 #define write_levels(to, ...) (to)
+#define write_rate(to, ...) (to)
 #define write_cooldowns(to, ...) (to)
 
 static char *write_words(char *to, const struct record *record)
@@ -159,6 +160,18 @@ static void add_kinds(struct text *out, const struct lease *lease)
     }
 }
 
+/* What has been granted under a rate outlives the lease, as units at rest do. */
+static void add_rates(struct text *out, const struct lease *lease)
+{
+    for (size_t i = 0; lease->state == LEASE_HELD && i < lease_n_all(lease); i++) {
+        struct saved_rate rate = resource_rate(lease_asked(lease, i)->resource);
+        if (rate.step != 0) {
+            text_add_format(out, " rate=%zu,%jd,%jd,%jd", i, (intmax_t)rate.charged_at,
+                (intmax_t)rate.paid_at, (intmax_t)rate.step);
+        }
+    }
+}
+
 /* ---- records ---- */
 
 /* All but the claims and the reason of a stop. */
@@ -205,6 +218,7 @@ void record_write(
         text_end(out, to);
         write_claims(out, lease);
         add_kinds(out, lease);
+        add_rates(out, lease);
     }
     if (lease->kept) {
         text_add(out, lease->kept);
@@ -244,6 +258,7 @@ size_t record_rest_bytes(size_t n_claims)
 #define LONGEST_share(member, max) (void)0
 #define LONGEST_all(member, max) (void)0
 #define LONGEST_levels(member, max) (void)0
+#define LONGEST_rate(member, max) (void)0
 #define LONGEST_cooldowns(member, max) (void)0
 
 static size_t longest_in(bool is_held)
@@ -289,19 +304,21 @@ size_t record_max_bytes(const struct lease_attributes *attributes, const char *d
 
 /* ---- numbers ---- */
 
-void record_write_numbers(struct text *out, uint64_t mark, uint64_t of)
+void record_write_numbers(struct text *out, const struct record_numbers *numbers)
 {
-    text_add_format(out, "numbers %" PRIu64 " %016" PRIx64, mark, of);
+    text_add_format(out, "numbers %" PRIu64 " %016" PRIx64 " %" PRIu64, numbers->mark, numbers->of,
+        numbers->rates_begun);
 }
 
 bool record_read_numbers(const char *text, size_t length, struct record_numbers *numbers)
 {
-    char copy[64] = "";
+    char copy[RECORD_NUMBERS_BYTES] = "";
     struct record_numbers found;
     int end = 0;
     memcpy(copy, text, length < sizeof copy ? length : 0);
     bool is_whole =
-        sscanf(copy, "numbers %" SCNu64 " %" SCNx64 "%n", &found.mark, &found.of, &end) == 2 &&
+        sscanf(copy, "numbers %" SCNu64 " %" SCNx64 " %" SCNu64 "%n", &found.mark, &found.of,
+            &found.rates_begun, &end) == 3 &&
         (size_t)end == length;
     if (is_whole) {
         *numbers = found;

@@ -38,11 +38,13 @@ const char *record_database(const struct saved_lease *saved);
 /* Accepts NULL; returns NULL. */
 struct saved_lease *record_free(struct saved_lease *saved);
 
+enum { RECORD_NUMBERS_BYTES = 96 }; /* more than it has */
 /* The record of the ids and tokens given out: all are smaller than the mark. They follow those of
  * the state file with that fingerprint. */
 struct record_numbers {
     uint64_t mark, of;
+    uint64_t rates_begun; /* core_rates_begun() */
 };
-void record_write_numbers(struct text *out, uint64_t mark, uint64_t of);
+void record_write_numbers(struct text *out, const struct record_numbers *numbers);
 /* False: it is another record. */
 bool record_read_numbers(const char *text, size_t length, struct record_numbers *numbers);

@@ -218,6 +218,25 @@ static bool read_levels(struct record *record, const struct row *row, char *valu
     return is_good;
 }
 
+/* CLAIM,CHARGED,PAID,STEP: of claim 0, 1, ..., of those before it in the record. */
+static bool read_rate(struct record *record, const struct row *row, char *value)
+{
+    struct saved_lease *lease = &record->lease;
+    enum { CLAIM, CHARGED, PAID, STEP, N };
+    uint64_t numbers[N];
+    size_t n = 0;
+    for (char *word; n < N && (word = strsep(&value, ","));) {
+        n = read_in_range(row, word, &numbers[n]) ? n + 1 : N + 1;
+    }
+    bool is_good = n == N && !value && numbers[CLAIM] < lease->n_claims &&
+        numbers[CHARGED] <= numbers[PAID] && numbers[STEP] > 0;
+    if (is_good) {
+        lease->claims[numbers[CLAIM]].rate = (struct saved_rate){(nanoseconds)numbers[CHARGED],
+            (nanoseconds)numbers[PAID], (nanoseconds)numbers[STEP]};
+    }
+    return is_good;
+}
+
 /* COOLDOWN,... : one for each claim, in their order. */
 static bool read_cooldowns(struct record *record, const struct row *row, char *value)
 {

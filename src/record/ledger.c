@@ -71,7 +71,8 @@ static size_t max_bytes_of_units(struct ledger *ledger, const struct lease *leas
     for (size_t i = 0; i < lease->n_claims; i++) {
         units_write_of(&units, &lease->claims[i]);
     }
-    size_t length = units.length + lease->n_shares * sizeof " share=,10000," + LEASE_ID_SIZE +
+    size_t length = units.length + lease->n_claims * UNITS_RATE_BYTES +
+        lease->n_shares * sizeof " share=,10000," + LEASE_ID_SIZE +
         strlen(" all=65535 levels=16");
     text_deinit(&units);
     return length;
@@ -199,7 +200,7 @@ static void end_record(struct ledger *ledger, struct lease *lease)
 
 /* ---- numbers ---- */
 
-enum { NUMBERS_PER_RECORD = 1024, NUMBERS_BYTES = 64 };
+enum { NUMBERS_PER_RECORD = 1024 };
 
 void ledger_take_numbers(struct ledger *ledger, uint32_t record, uint64_t mark, uint64_t of)
 {
@@ -226,12 +227,14 @@ static void write_numbers(struct ledger *ledger)
     }
     uint32_t record = ledger->numbers_record;
     if (record == RECORD_NONE) {
-        record = journal_reserve(&ledger->journal, NUMBERS_BYTES);
+        record = journal_reserve(&ledger->journal, RECORD_NUMBERS_BYTES);
     }
     struct text *line = &ledger->line;
     line->length = 0;
-    record_write_numbers(line, next + NUMBERS_PER_RECORD, ledger->numbers_of);
-    ledger_take_numbers(ledger, record, next + NUMBERS_PER_RECORD, ledger->numbers_of);
+    const struct record_numbers numbers = {next + NUMBERS_PER_RECORD, ledger->numbers_of,
+        (uint64_t)core_rates_begun(ledger->core)};
+    record_write_numbers(line, &numbers);
+    ledger_take_numbers(ledger, record, numbers.mark, numbers.of);
     if (record != RECORD_NONE &&
         !journal_write(&ledger->journal, record, line->bytes, line->length)) {
         forget_numbers(ledger);
