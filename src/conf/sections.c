@@ -393,7 +393,7 @@ static void check_order(struct loading *loading)
     }
 }
 
-/* Longer than anybody waits; the sums in rate.c are far from an overflow. */
+/* Longer than anybody waits; the sums in meter.c are far from an overflow. */
 #define LONGEST_BURST (INT64_C(3650) * 24 * 3600 * NANOSECONDS_PER_SECOND)
 
 static void check_burst(struct loading *loading)

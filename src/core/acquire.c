@@ -269,7 +269,7 @@ enum outcome core_acquire(struct core *core, struct client *client,
     struct acquire_request expanded, sorted;
     *leasep = NULL;
     *at_faultp = NULL;
-    core->now = now;
+    core->meters.now = now;
     enum outcome outcome = levels_find(core, 0, client->uid, &ask, &expanded, at_faultp);
     if (outcome == OUTCOME_OK) {
         outcome = shares_find(core, 0, client->uid, &ask, &sorted, at_faultp);

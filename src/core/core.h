@@ -200,8 +200,6 @@ const char *core_closed_why(const struct core *core);
 void core_begin_rates(struct core *core, nanoseconds now);
 /* When core_begin_rates() was called last; NEVER. */
 nanoseconds core_rates_begun(const struct core *core);
-/* What the resource's rate has let go. */
-struct saved_rate resource_rate(const struct resource *resource);
 /* NEVER if there is no grace, or all leases are back. */
 nanoseconds core_grace_until(const struct core *core);
 /* Makes a recorded lease again: all that were held before any that waited, which may be nested in

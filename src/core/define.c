@@ -2,7 +2,6 @@
 #include "base/memory.h"
 #include "core/internal.h"
 #include "core/queue.h"
-#include "core/rate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -126,7 +125,7 @@ static void resource_redefine(
         resource_reset_items(resource, &core->cooldown_timers);
         resource->items_changed = false;
     }
-    meter_define(core, resource, &rate);
+    meter_define(&core->meters, resource, &rate);
     if (before->selection != next->selection) {
         resource_rekey_free(resource);
     }

@@ -3,7 +3,6 @@
 #include "core/internal.h"
 #include "core/keep.h"
 #include "core/queue.h"
-#include "core/rate.h"
 
 static nanoseconds due(const struct sorted_set *timers)
 {
@@ -16,6 +15,14 @@ static void wait_is_over(struct core *core, nanoseconds now, struct effects *eff
     struct sorted_set_node *node = sorted_set_first(&core->wait_timers);
     core_deny(
         core, container_of(node, struct waiting, timer)->lease, OUTCOME_TIMEOUT, now, effects);
+}
+
+static void rates_are_due(struct core *core, nanoseconds now, struct effects *effects)
+{
+    (void)now, (void)effects;
+    struct meter *meter = container_of(sorted_set_first(&core->meters.timers), struct meter, timer);
+    sorted_set_remove(&core->meters.timers, &meter->timer);
+    queue_mark_dirty(core, meter->resource);
 }
 
 /* Units that rest until the same instant are free together, before anybody is granted one. */
@@ -40,7 +47,7 @@ static const struct clock {
     nanoseconds (*next)(const struct core *core); /* NULL: when the first of .timers is due */
 } clocks[] = {
     {cooldowns_are_over, offsetof(struct core, cooldown_timers), NULL},
-    {rates_are_due, offsetof(struct core, rate_timers), NULL},
+    {rates_are_due, offsetof(struct core, meters.timers), NULL},
     {lease_timer_is_due, offsetof(struct core, lease_timers), NULL},
     {tenure_is_due, 0, tenure_next_deadline},
     {detached_is_due, 0, core_grace_until},

@@ -1,5 +1,6 @@
 /* figures.c - figures of a resource's units: how many there may be, are, and are left. */
-#include "core/rate.h"
+#include "core/meter.h"
+#include "core/resource.h"
 
 uint32_t resource_limit(const struct resource *resource)
 {

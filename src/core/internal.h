@@ -3,6 +3,7 @@
 
 #include "core/core.h"
 #include "core/fleet.h"
+#include "core/meter.h"
 #include "core/news.h"
 #include "core/tally.h"
 
@@ -42,14 +43,12 @@ struct core {
     struct table leases; /* by id */
     struct table identities; /* claims by resource and identity */
     struct sorted_set wait_timers; /* struct waiting by when the wait ends */
-    struct sorted_set rate_timers; /* struct meter by when its queue is to be looked at */
     struct sorted_set keep_timers; /* struct road by when it lets go */
     struct sorted_set cooldown_timers; /* struct unit by when it is free again */
     /* struct lease_timer by when the lease's time, or the job's, is over */
     struct sorted_set lease_timers;
     uint64_t timer_serial; /* breaks ties */
-    nanoseconds now; /* of the operation under way: rates ask for it */
-    nanoseconds rates_unknown_at; /* what was granted until then is not known; NEVER: it is */
+    struct meters meters; /* of resources that have a rate */
     struct tenure tenures[MAX_DATABASES]; /* database 1 first */
     size_t n_tenures; /* the others have had no lease yet */
 

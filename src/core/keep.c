@@ -5,7 +5,6 @@
 #include "core/place.h"
 #include "core/quota.h"
 #include "core/ranges.h"
-#include "core/rate.h"
 
 #include <string.h>
 

@@ -43,8 +43,8 @@ void keep_choose(struct core *core, struct lease *lease);
 /* Whether a claim other than the station is not kept yet. */
 bool keep_has_another(const struct lease *lease);
 /* The station has enough and another claim is not kept yet: the station is kept from now on, and
- * the lease stands for what it lacks, or else for its next claim. But if one that has a rate is not
- * kept yet, and the station has none, the lease stands for that one, and the station is not kept. */
+ * the lease stands for what it lacks, or else for its next claim. But if the station has no rate,
+ * and another claim has one and is not kept yet, the lease only goes to stand for that one. */
 void keep_gain(struct core *core, struct lease *lease, nanoseconds now);
 /* The lease stands for `lost`, and keeps only what it kept before that. */
 void keep_fall(struct core *core, struct lease *lease, const struct claim *lost);

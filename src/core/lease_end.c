@@ -2,7 +2,6 @@
 #include "core/internal.h"
 #include "core/queue.h"
 #include "core/quota.h"
-#include "core/rate.h"
 
 /* Returns how long it rests. */
 static nanoseconds unit_give_back(struct core *core, struct unit *unit, nanoseconds now)

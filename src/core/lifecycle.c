@@ -24,7 +24,7 @@ struct core *core_new(uint64_t seed)
     core->detached.is_nobody = core->absent.is_nobody = true;
     LIST_INIT(&core->detached.leases);
     LIST_INIT(&core->absent.leases);
-    core->rates_unknown_at = NEVER;
+    core->meters.unknown_at = NEVER;
     core->random = hash_number(seed) | 1; /* xorshift must not start at 0 */
     return core;
 }

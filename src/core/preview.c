@@ -109,7 +109,7 @@ static enum outcome preview_want(
 enum outcome core_preview_acquire(struct core *core, uint32_t uid,
     const struct acquire_request *ask, nanoseconds now, const char **at_faultp)
 {
-    core->now = now;
+    core->meters.now = now;
     enum outcome all = OUTCOME_OK, full = OUTCOME_OK;
     const char *full_name = NULL;
     uint8_t first = 0;

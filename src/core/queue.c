@@ -6,7 +6,6 @@
 #include "core/keep.h"
 #include "core/place.h"
 #include "core/ranges.h"
-#include "core/rate.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -340,7 +339,7 @@ static void look_at_queue(struct core *core, const struct resource *resource)
     int look_at = definition->order == ORDER_FIFO ? 1 : FIRST_FIT_WINDOW;
     struct sorted_set_node *node = sorted_set_first(&resource->queue);
     if (resource->meter) {
-        meter_begin_look(core, resource->meter);
+        meter_begin_look(resource->meter);
     }
     for (int i = 0; node && i < look_at; node = sorted_set_next(node), i++) {
         struct lease *lease = lease_of_place_node(node);
@@ -349,7 +348,7 @@ static void look_at_queue(struct core *core, const struct resource *resource)
             return; /* acting makes the queue dirty again */
         }
         if (resource->meter) {
-            meter_look_again(core, resource->meter, claim_goes_at(place_of_node(node)->claim));
+            meter_look_again(resource->meter, claim_goes_at(place_of_node(node)->claim));
         }
         if (place_of_node(node)->overtaken >= definition->max_overtakes) {
             return;
@@ -424,7 +423,7 @@ static void act(struct core *core, struct lease *lease, nanoseconds now, struct 
  * quicker, and the result does not depend on which queue is looked at first. */
 void queue_pump(struct core *core, nanoseconds now, struct effects *effects)
 {
-    core->now = now;
+    core->meters.now = now;
     struct lease *lease;
     while ((lease = next_to_look_at(core))) {
         sorted_set_remove(&core->agenda, &lease->waiting->agenda_node);

@@ -1,5 +1,5 @@
 #include "base/memory.h"
-#include "core/rate.h"
+#include "core/internal.h"
 #include "core/usage.h"
 
 #include <assert.h>
@@ -45,7 +45,7 @@ struct resource *registry_add(
     struct core *core, const char *name, const struct definition *definition)
 {
     struct resource *resource = resource_new(name, definition);
-    meter_define(core, resource, NULL);
+    meter_define(&core->meters, resource, NULL);
     tally_move(resource, tallies_find(core, definition->name), 0);
     table_insert(&core->resources, &resource->by_name, hash_name(name));
     TAILQ_INSERT_TAIL(&core->resource_list, resource, link);
@@ -67,7 +67,7 @@ struct resource *core_idle_instance(
     struct resource *resource = resource_new(name, definition);
     resource->is_instance = true;
     resource->template = registry_find_template(core, name);
-    meter_define(core, resource, NULL);
+    meter_define(&core->meters, resource, NULL);
     return resource;
 }
 
@@ -137,7 +137,6 @@ static void registry_forget(struct core *core, struct resource *resource)
     table_remove(&core->resources, &resource->by_name);
     TAILQ_REMOVE(&core->resource_list, resource, link);
     usage_forget_idle(resource);
-    meter_free(core, resource);
     resource_free(resource);
 }
 
@@ -170,6 +169,21 @@ void registry_settle(struct core *core, struct resource *resource)
     } else if (resource->template) {
         charge_who_has_a_claim(core, resource);
     }
+}
+
+void core_begin_rates(struct core *core, nanoseconds now)
+{
+    struct resource *resource;
+    core->meters.unknown_at = now;
+    TAILQ_FOREACH (resource, &core->resource_list, link) {
+        meter_free(resource);
+        meter_define(&core->meters, resource, NULL);
+    }
+}
+
+nanoseconds core_rates_begun(const struct core *core)
+{
+    return core->meters.unknown_at;
 }
 
 void registry_free_templates(struct templates *templates)

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/words.h"
+#include "core/meter.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -413,7 +414,7 @@ void resource_free(struct resource *resource)
     definition_free(resource->remains);
     decision_clear(&resource->pause.decision);
     decision_clear(&resource->decision);
-    free(resource->meter);
+    meter_free(resource);
     free(resource->name);
     free(resource);
 }

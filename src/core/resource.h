@@ -88,7 +88,7 @@ struct resource {
     struct sorted_set_node *unseen; /* then: the first in .queue who may be in the way for ever */
     struct sorted_set free; /* pools: by file order, or time of release */
     struct sorted_set given; /* fleet scope: units that this host holds, by slot or item's hash */
-    struct meter *meter; /* rate.h; NULL: its grants have no rate */
+    struct meter *meter; /* meter.h; NULL: its grants have no rate */
     uint64_t n_frees; /* clock of `select = lru`; serial number of given units */
 
     struct sorted_set holders; /* claims by token, so in the order of their grants */

@@ -3,7 +3,6 @@
 #include "base/ticket.h"
 #include "core/internal.h"
 #include "core/queue.h"
-#include "core/rate.h"
 
 #include <stdlib.h>
 
@@ -62,6 +61,29 @@ enum outcome reclaim_units(struct core *core, struct lease *lease,
     }
     preempted_leases_deinit(&preempted);
     return outcome;
+}
+
+/* ---- rates ---- */
+
+/* An earlier run has granted the claim to that lease. Returns until when something is owed; 0. */
+static nanoseconds restore_rate(
+    struct core *core, const struct saved_claim *claim, uint64_t lease, nanoseconds now)
+{
+    struct resource *resource;
+    const struct saved_rate *saved = &claim->rate;
+    if (saved->step == 0 || saved->charged_at > now ||
+        registry_get(core, claim->name, NULL, &resource) != OUTCOME_OK) {
+        return 0;
+    }
+    queue_mark_dirty(core, resource); /* so that an idle one is forgotten again */
+    struct meter *meter = resource->meter;
+    nanoseconds paid_at = meter ? rate_paid_at(resource->definition, saved) : 0;
+    if (paid_at > now && paid_at >= meter->paid_at) {
+        meter->charged_at = saved->charged_at;
+        meter->paid_at = paid_at;
+        meter->charged_to = lease;
+    }
+    return paid_at > now ? paid_at : 0;
 }
 
 /* ---- from the record ---- */
@@ -262,7 +284,7 @@ enum outcome core_restore(struct core *core, const struct saved_lease *as_saved,
         saved->is_held ? saved->stopping != OUTCOME_LOST : !core->draining && !core->closed_why;
     lease->is_asked &= lease->database != 0 && lease->n_claims > 0 && !lease->is_away;
     for (size_t i = 0; saved->is_held && lease->database == 0 && i < saved->n_claims; i++) {
-        rate_restore(core, &saved->claims[i], saved->id, now);
+        restore_rate(core, &saved->claims[i], saved->id, now);
     }
     if (lease->binding == BOUND_PROCESS && saved->stopping != OUTCOME_RELEASED) {
         detached_watch(lease, effects);
@@ -369,7 +391,7 @@ nanoseconds core_restore_cooldown(
         if (until > now && rest_claim(core, claim, until) && until > last) {
             last = until;
         }
-        last = later(last, rate_restore(core, claim, saved->id, now));
+        last = later(last, restore_rate(core, claim, saved->id, now));
     }
     core_settle(core, now, effects);
     return last;

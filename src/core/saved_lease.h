@@ -9,7 +9,7 @@ struct saved_unit {
     uint32_t slot;
 };
 
-/* What a resource's rate has let go: rate.h. */
+/* What a resource's rate has let go: meter.h. */
 struct saved_rate {
     nanoseconds charged_at; /* when units were granted last */
     nanoseconds paid_at; /* when the rate has made up for all of them */

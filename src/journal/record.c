@@ -3,6 +3,7 @@
 #include "journal/record.h"
 
 #include "base/words.h"
+#include "core/meter.h"
 #include "core/units.h"
 #include "journal/record_words.h"
 
