@@ -260,6 +260,7 @@ static void redefine(struct core *core, const struct catalogue *catalogue,
     for (size_t i = 0; i < n; i++) {
         core->has_levels |= definitions[i].n_levels > 0;
     }
+    core->meters.now = now;
     tallies_define(core, definitions, n);
     replace_templates(core, definitions, n);
     TAILQ_FOREACH (resource, &core->resource_list, link) {

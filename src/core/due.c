@@ -17,12 +17,17 @@ static void wait_is_over(struct core *core, nanoseconds now, struct effects *eff
         core, container_of(node, struct waiting, timer)->lease, OUTCOME_TIMEOUT, now, effects);
 }
 
+/* As with those that rest, below. */
 static void rates_are_due(struct core *core, nanoseconds now, struct effects *effects)
 {
     (void)now, (void)effects;
-    struct meter *meter = container_of(sorted_set_first(&core->meters.timers), struct meter, timer);
-    sorted_set_remove(&core->meters.timers, &meter->timer);
-    queue_mark_dirty(core, meter->resource);
+    struct sorted_set *timers = &core->meters.timers;
+    nanoseconds instant = due(timers);
+    while (due(timers) == instant) {
+        struct meter *meter = container_of(sorted_set_first(timers), struct meter, timer);
+        sorted_set_remove(timers, &meter->timer);
+        queue_mark_dirty(core, meter->resource);
+    }
 }
 
 /* Units that rest until the same instant are free together, before anybody is granted one. */
@@ -46,8 +51,8 @@ static const struct clock {
     size_t timers; /* where the core has them */
     nanoseconds (*next)(const struct core *core); /* NULL: when the first of .timers is due */
 } clocks[] = {
-    {cooldowns_are_over, offsetof(struct core, cooldown_timers), NULL},
     {rates_are_due, offsetof(struct core, meters.timers), NULL},
+    {cooldowns_are_over, offsetof(struct core, cooldown_timers), NULL},
     {lease_timer_is_due, offsetof(struct core, lease_timers), NULL},
     {tenure_is_due, 0, tenure_next_deadline},
     {detached_is_due, 0, core_grace_until},
@@ -83,6 +88,7 @@ void core_tick(struct core *core, nanoseconds now, struct effects *effects)
         while (clock_next(&clocks[i], core) != next) {
             i++;
         }
+        core->meters.now = later(core->meters.now, next);
         clocks[i].is_due(core, now, effects);
         queue_pump(core, now, effects);
     }

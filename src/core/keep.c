@@ -203,8 +203,9 @@ static void stand(struct core *core, struct lease *lease, struct claim *claim)
 void keep_choose(struct core *core, struct lease *lease)
 {
     const struct road *road = lease->waiting->road;
-    struct claim *lacks = first_rated(lease, true);
-    lacks = lacks ? lacks : first_without(lease, road->n_kept, lease->n_claims);
+    struct claim *rated = first_rated(lease, true);
+    struct claim *lacks =
+        rated ? rated : first_without(lease, road->n_kept, lease->n_claims);
     stand(core, lease, lacks ? lacks : &lease->claims[road->claims[road->n_kept]]);
 }
 

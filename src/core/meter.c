@@ -39,7 +39,7 @@ void meter_define(
     } else if (!resource->meter) {
         resource->meter = meter_new(meters, resource);
     } else {
-        resource->meter->paid_at = rate_paid_at(definition, before);
+        resource->meter->paid_at = rate_paid_at(definition, before, meters->now);
     }
 }
 
@@ -63,27 +63,34 @@ uint32_t meter_units(const struct meter *meter)
     return units < definition->burst ? definition->burst - (uint32_t)units : 0;
 }
 
-nanoseconds meter_has_at(const struct meter *meter, uint64_t units)
+nanoseconds rate_goes_at(const struct definition *definition, nanoseconds paid_at, uint64_t units)
 {
-    const struct definition *definition = meter->resource->definition;
     if (units > definition->burst) {
         return NEVER;
     }
-    nanoseconds may_owe = (nanoseconds)(definition->burst - units) * rate_step(&definition->rate);
-    return later(meter->meters->now, meter->paid_at - may_owe);
+    return paid_at - (nanoseconds)(definition->burst - units) * rate_step(&definition->rate);
 }
 
-void meter_charge(const struct claim *claim)
+nanoseconds meter_has_at(const struct meter *meter, uint64_t units)
+{
+    return rate_goes_at(meter->resource->definition, meter->paid_at, units);
+}
+
+void meter_charge(const struct claim *claim, nanoseconds now)
 {
     struct meter *meter = claim->resource->meter;
     nanoseconds step = rate_step(&claim->resource->definition->rate);
-    meter->charged_at = meter->meters->now;
-    meter->paid_at = later(meter->paid_at, meter->meters->now) + claim->count * step;
+    meter->charged_at = now;
+    meter->paid_at = later(meter->paid_at, now) + claim->count * step;
     meter->charged_to = claim->lease->id;
 }
 
-nanoseconds rate_paid_at(const struct definition *definition, const struct saved_rate *before)
+nanoseconds rate_paid_at(
+    const struct definition *definition, const struct saved_rate *before, nanoseconds now)
 {
+    if (before->paid_at <= now) {
+        return before->paid_at;
+    }
     nanoseconds step = rate_step(&definition->rate), most = definition->burst * step;
     nanoseconds owed = before->paid_at - before->charged_at;
     if (step != before->step) {

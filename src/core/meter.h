@@ -11,7 +11,7 @@
 
 /* What the core's meters have in common. */
 struct meters {
-    nanoseconds now; /* of the operation under way */
+    nanoseconds now; /* of the operation under way; of what is due late, when that was */
     nanoseconds unknown_at; /* what was granted until then is not known; NEVER: it is */
     struct sorted_set timers; /* struct meter by when its queue is to be looked at again */
     uint64_t serial; /* breaks ties */
@@ -39,16 +39,20 @@ void meter_define(
     struct meters *meters, struct resource *resource, const struct saved_rate *before);
 void meter_free(struct resource *resource);
 
+/* From when on so many may go at once, if all is paid for then; NEVER: that cannot be. */
+nanoseconds rate_goes_at(const struct definition *definition, nanoseconds paid_at, uint64_t units);
 /* How many units may go now. */
 uint32_t meter_units(const struct meter *meter);
-/* From when on so many may go at once, if nobody else gets any; NEVER: that cannot be. */
+/* The same of this one, if nobody else gets any. */
 nanoseconds meter_has_at(const struct meter *meter, uint64_t units);
 /* Whether something is not paid for yet. */
 bool meter_is_in_debt(const struct meter *meter);
 /* The claim gets its units now. */
-void meter_charge(const struct claim *claim);
-/* When all is paid for, as if the rate had been the definition's since `before` was charged. */
-nanoseconds rate_paid_at(const struct definition *definition, const struct saved_rate *before);
+void meter_charge(const struct claim *claim, nanoseconds now);
+/* When all is paid for that is not yet, as if the rate had been the definition's since `before` was
+ * charged. */
+nanoseconds rate_paid_at(
+    const struct definition *definition, const struct saved_rate *before, nanoseconds now);
 
 /* The resource's queue is about to be looked at: it need not be again, unless an idle instance is
  * to be forgotten. */

@@ -264,7 +264,7 @@ static void grant(struct core *core, struct lease *lease, nanoseconds now, struc
         struct claim *claim = &lease->claims[i];
         claim_take_units(claim, &core->random);
         if (claim->resource->meter) {
-            meter_charge(claim);
+            meter_charge(claim, now);
         }
     }
     hold(core, lease, now);
@@ -423,7 +423,6 @@ static void act(struct core *core, struct lease *lease, nanoseconds now, struct 
  * quicker, and the result does not depend on which queue is looked at first. */
 void queue_pump(struct core *core, nanoseconds now, struct effects *effects)
 {
-    core->meters.now = now;
     struct lease *lease;
     while ((lease = next_to_look_at(core))) {
         sorted_set_remove(&core->agenda, &lease->waiting->agenda_node);

@@ -71,13 +71,13 @@ static nanoseconds restore_rate(
 {
     struct resource *resource;
     const struct saved_rate *saved = &claim->rate;
-    if (saved->step == 0 || saved->charged_at > now ||
+    if (saved->step == 0 || saved->paid_at <= now || saved->charged_at > now ||
         registry_get(core, claim->name, NULL, &resource) != OUTCOME_OK) {
         return 0;
     }
     queue_mark_dirty(core, resource); /* so that an idle one is forgotten again */
     struct meter *meter = resource->meter;
-    nanoseconds paid_at = meter ? rate_paid_at(resource->definition, saved) : 0;
+    nanoseconds paid_at = meter ? rate_paid_at(resource->definition, saved, now) : 0;
     if (paid_at > now && paid_at >= meter->paid_at) {
         meter->charged_at = saved->charged_at;
         meter->paid_at = paid_at;
@@ -260,6 +260,9 @@ enum outcome core_restore(struct core *core, const struct saved_lease *as_saved,
     enum outcome outcome = restore_resolve(core, saved, lease);
     *leasep = NULL;
     raise_numbers(core, saved);
+    for (size_t i = 0; saved->is_held && saved->database == 0 && i < saved->n_claims; i++) {
+        restore_rate(core, &saved->claims[i], saved->id, now);
+    }
     if (outcome != OUTCOME_OK) {
         lease_free(lease);
         core_settle(core, now, effects);
@@ -283,9 +286,6 @@ enum outcome core_restore(struct core *core, const struct saved_lease *as_saved,
     lease->is_asked =
         saved->is_held ? saved->stopping != OUTCOME_LOST : !core->draining && !core->closed_why;
     lease->is_asked &= lease->database != 0 && lease->n_claims > 0 && !lease->is_away;
-    for (size_t i = 0; saved->is_held && lease->database == 0 && i < saved->n_claims; i++) {
-        restore_rate(core, &saved->claims[i], saved->id, now);
-    }
     if (lease->binding == BOUND_PROCESS && saved->stopping != OUTCOME_RELEASED) {
         detached_watch(lease, effects);
     }
@@ -345,27 +345,20 @@ bool rest_claim(struct core *core, const struct saved_claim *claim, nanoseconds 
     return any;
 }
 
-static bool has_cooldowns(const struct saved_lease *saved)
-{
-    bool has = false;
-    for (size_t i = 0; i < saved->n_claims; i++) {
-        has |= saved->claims[i].cooldown != 0;
-    }
-    return has;
-}
-
 static void take_cooldowns(struct core *core, struct saved_lease *saved)
 {
     for (size_t i = 0; i < saved->n_claims; i++) {
         const struct definition *definition = core_find_definition(core, saved->claims[i].name);
         saved->claims[i].cooldown = definition ? definition->cooldown : 0;
     }
+    saved->has_cooldowns = true;
 }
 
 nanoseconds core_note_rest(const struct lease *ended, struct saved_lease *saved)
 {
     nanoseconds until = ended->ended_at;
     saved->n_claims = lease_n_all(ended);
+    saved->has_cooldowns = true;
     for (size_t i = 0; i < saved->n_claims; i++) {
         const struct claim *claim = lease_asked(ended, i);
         saved->claims[i].cooldown = claim->cooldown;
@@ -380,7 +373,7 @@ nanoseconds core_restore_cooldown(
 {
     nanoseconds last = 0;
     raise_numbers(core, saved);
-    if (!has_cooldowns(saved)) {
+    if (!saved->has_cooldowns) {
         take_cooldowns(core, saved);
     }
     for (size_t i = 0; saved->is_held && i < saved->n_claims; i++) {

@@ -26,7 +26,7 @@ struct saved_claim {
     uint64_t sharer; /* of a share: the lease that has the units; else 0 */
     struct saved_rate rate; /* held: of the resource, when the record was written */
     uint8_t asked; /* once sorted by the core: its place before */
-    nanoseconds cooldown; /* with .rested_at: how long its units rest since */
+    nanoseconds cooldown; /* with .rested_at, if known: how long its units rest since */
 };
 
 struct saved_lease {
@@ -52,6 +52,7 @@ struct saved_lease {
     bool is_away; /* waiting: its client had been stopped */
     const char *kept; /* see struct lease; or NULL */
     bool is_opaque;
+    bool has_cooldowns; /* .claims say how long they rest */
     size_t n_claims;
     struct saved_claim claims[MAX_RESOURCES_PER_LEASE];
 };

@@ -18,6 +18,7 @@ static void break_circles(struct core *core, nanoseconds now, struct effects *ef
 
 void core_settle(struct core *core, nanoseconds now, struct effects *effects)
 {
+    core->meters.now = later(core->meters.now, now);
     queue_pump(core, now, effects);
     if (core->may_have_circle) {
         break_circles(core, now, effects);

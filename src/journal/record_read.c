@@ -254,6 +254,7 @@ static bool read_cooldowns(struct record *record, const struct row *row, char *v
     for (size_t i = 0; !is_good && i < lease->n_claims; i++) {
         lease->claims[i].cooldown = 0; /* as if nothing had been said */
     }
+    lease->has_cooldowns = is_good;
     return is_good;
 }
 

@@ -1,6 +1,7 @@
 /* core_remember.c - see the header. */
 #include "core_remember.h"
 
+#include "core/meter.h"
 #include "terms_help.h"
 
 #include <stdlib.h>
@@ -41,6 +42,7 @@ static void remember_claim(struct saved_claim *out, const struct claim *claim, b
     out->units = units;
     out->token = claim->token;
     out->is_pool = resource_is_pool(claim->resource);
+    out->rate = resource_rate(claim->resource);
 }
 
 struct saved_lease *remember(const struct lease *lease)
