@@ -2,6 +2,7 @@
 #include "drive_internal.h"
 
 #include "../unit/core_remember.h"
+#include "core/internal.h"
 #include "journal/record.h"
 
 #include <stdio.h>
@@ -35,6 +36,8 @@ static struct definitions *definitions_new(uint64_t seed)
             .levels = definitions->levels[i],
             .n_levels = rules->n_levels,
             .cooldown = rules->cooldown,
+            .rate = rules->rate,
+            .burst = rules->burst,
             .keep = rules->keep,
             .max_waiters = rules->max_waiters,
             .max_units_per_user = rules->max_units_per_user,
@@ -289,6 +292,7 @@ static void do_gone(struct simulation *simulation, const struct operation *opera
 
 static void do_tick(struct simulation *simulation, const struct operation *operation)
 {
+    simulation->model->rate_now = simulation->core->meters.now; /* of the last that settled */
     core_tick(simulation->core, operation->now, &simulation->effects);
     take_effects(simulation);
     model_tick(simulation->model);
@@ -476,8 +480,8 @@ static void end_jobs(struct simulation *simulation, nanoseconds now)
 struct simulation *simulation_end(struct simulation *simulation, nanoseconds now)
 {
     struct random random = {.state = simulation->rules_seed};
+    simulation_step(simulation, &(struct operation){.kind = OPERATION_TICK, .now = now});
     compare_records(simulation);
-    simulation->now = now;
     serve_all(simulation, &random);
     now = simulation->now;
     struct operation operation = {.kind = OPERATION_GONE, .now = now};

@@ -2,6 +2,7 @@
 #include "drive_internal.h"
 
 #include "../unit/core_remember.h"
+#include "core/meter.h"
 #include "core/queue.h"
 #include "tests/core_check.h"
 
@@ -121,9 +122,12 @@ static void compare_resource(const struct simulation *simulation, const struct r
         resource->name, resource_limit(resource), model_limit(expected));
     REQUIRE(resource_in_use(resource) == model_in_use(expected), "%s: %u in use instead of %u",
         resource->name, resource_in_use(resource), model_in_use(expected));
-    REQUIRE(resource_available(resource) == model_available(expected),
-        "%s: %u available instead of %u", resource->name, resource_available(resource),
-        model_available(expected));
+    REQUIRE(resource_free_units(resource) == model_free_units(expected),
+        "%s: %u free instead of %u", resource->name, resource_free_units(resource),
+        model_free_units(expected));
+    REQUIRE(!resource->meter || resource_rate(resource).paid_at == expected->paid_at,
+        "%s: the rate has made up for all at %jd instead of %jd", resource->name,
+        (intmax_t)resource_rate(resource).paid_at, (intmax_t)expected->paid_at);
     REQUIRE(resource_is_blocked(resource) == model_is_blocked(expected), "%s: is it blocked?",
         resource->name);
     compare_units(resource, expected);

@@ -52,6 +52,7 @@ struct simulation {
     } before[MODEL_RESOURCES]; /* the step */
     size_t n_before;
     bool brings_proof; /* the step: to have back a lease that was granted under another limit */
+    bool rates_are_lost; /* a record that had one is gone */
 };
 
 /* Call it before each operation on the core. */

@@ -140,7 +140,8 @@ static void restore(struct simulation *simulation, struct record *record)
         note_gone(simulation, record, why, false);
     }
     take_effects(simulation);
-    model_restore(simulation->model, id);
+    model_restore(simulation->model, id, saved);
+    simulation->rates_are_lost |= !lease && saved->is_held;
     record_clear(record);
 }
 
@@ -210,6 +211,19 @@ static void restore_all(
     }
 }
 
+/* What rates have let go is in the records, unless one has been lost. */
+static void begin_rates(
+    struct simulation *simulation, nanoseconds begun, const struct operation *operation)
+{
+    bool are_lost = simulation->rates_are_lost || operation->restart.lost_percent > 0;
+    simulation->rates_are_lost = false;
+    begun = are_lost ? operation->now : begun;
+    if (begun != NEVER) {
+        core_begin_rates(simulation->core, begun);
+    }
+    model_begin_rates(simulation->model, begun);
+}
+
 void do_restart(struct simulation *simulation, const struct operation *operation)
 {
     static struct changes changes;
@@ -222,6 +236,7 @@ void do_restart(struct simulation *simulation, const struct operation *operation
     changes_take(&changes, simulation->model);
     uint64_t next = core_next_number(simulation->core);
     uint64_t first = operation->restart.id_allocator_lose ? 1 : next + operation->restart.seed % 9;
+    nanoseconds begun = core_rates_begun(simulation->core);
     end_core(simulation, operation->now);
     simulation->core = core_new(operation->restart.seed);
     core_begin_numbers(simulation->core, first);
@@ -229,6 +244,7 @@ void do_restart(struct simulation *simulation, const struct operation *operation
     histories_compare_all(simulation);
     model_restart(simulation->model, first);
     do_define(simulation, &define);
+    begin_rates(simulation, begun, operation);
     changes_apply(simulation, &changes, operation);
     nanoseconds until = operation->now + 10 * NANOSECONDS_PER_SECOND;
     core_begin_grace(simulation->core, operation->restart.closed, until);

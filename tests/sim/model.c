@@ -9,6 +9,7 @@ struct model *model_new(struct trace *trace)
 {
     struct model *model = calloc(1, sizeof *model);
     model->trace = trace;
+    model->rates_unknown_at = NEVER;
     for (size_t i = 0; i < MODEL_CLIENTS; i++) {
         model->client_uids[i] = -1;
     }
@@ -372,6 +373,7 @@ void model_acquire(struct model *model, int client, const struct model_ask *aske
     struct model_lease lease =
         model_lease_of(model, client, ask, model->trace->lease ? model->trace->lease : UINT64_MAX);
     const char *at_fault;
+    model->rate_now = model->now;
     model->moment++;
     lease.linked = model->moment;
     lease.is_new = true;
@@ -417,7 +419,7 @@ void model_end(struct model *model, uint64_t id, int by)
 /* ---- time ---- */
 
 /* Of those that are due at the same instant, the kind that comes first here. */
-enum timer_kind { TIMER_COOLING, TIMER_TERM, TIMER_GRACE, TIMER_PATIENCE, TIMER_WAIT };
+enum timer_kind { TIMER_RATE, TIMER_COOLING, TIMER_TERM, TIMER_GRACE, TIMER_PATIENCE, TIMER_WAIT };
 
 struct timer {
     nanoseconds at;
@@ -438,6 +440,7 @@ static void consider(struct timer *first, struct timer timer)
 static struct timer next_timer(const struct model *model)
 {
     struct timer first = {.at = model_grace_until(model), .kind = TIMER_GRACE};
+    consider(&first, (struct timer){.at = model_rate_due(model), .kind = TIMER_RATE});
     for (size_t i = 0; i < model->n_resources; i++) {
         for (size_t k = 0; k < MODEL_UNITS; k++) {
             struct model_unit *unit = &model->resources[i]->units[k];
@@ -468,7 +471,10 @@ void model_tick(struct model *model)
     while ((timer = next_timer(model)).at <= model->now) {
         nanoseconds instant = timer.at;
         model->moment++;
+        model->rate_now = later(model->rate_now, instant);
         switch (timer.kind) {
+        case TIMER_RATE: /* model_pump() looks at all */
+            break;
         case TIMER_COOLING: /* all that rest until the same instant are free together */
             for (; timer.unit && timer.at == instant; timer = next_timer(model)) {
                 timer.unit->cooling = false;

@@ -37,6 +37,8 @@ struct rules {
     uint8_t items[MODEL_UNITS];
     uint32_t n_items;
     nanoseconds cooldown, keep;
+    struct rate rate;
+    uint32_t burst;
     uint32_t max_waiters, max_units_per_user, max_overtakes, max_instances;
     int32_t max_priority;
     bool identity_shared;
@@ -144,6 +146,21 @@ struct model_resource {
     struct model_unit units[MODEL_UNITS];
     uint8_t order[MODEL_UNITS]; /* pools: items in their order */
     uint32_t n_order;
+    const struct model *model;
+    nanoseconds charged_at, paid_at; /* with a rate: as of struct meter */
+    nanoseconds rate_due; /* when somebody there is to be looked at again; or NEVER */
+};
+
+/* What a resource with a rate has granted, as long as that was the same. */
+enum { MODEL_GRANTS = 200 };
+struct model_grants {
+    char name[MODEL_NAME];
+    struct rules rules;
+    struct {
+        nanoseconds at;
+        uint32_t units;
+    } list[MODEL_GRANTS];
+    size_t n;
 };
 
 struct model_claim {
@@ -235,6 +252,10 @@ struct model_ended {
 
 struct model {
     nanoseconds now;
+    nanoseconds rate_now; /* during a tick: when that was due */
+    nanoseconds rates_unknown_at; /* or NEVER */
+    struct model_grants grants[MODEL_RESOURCES];
+    size_t n_grants;
     struct trace *trace; /* of the present operation */
     struct model_ended *ended; /* the first n_ended_seen have been compared */
     size_t n_ended, n_ended_seen, ended_size;
@@ -282,6 +303,22 @@ void model_drain(struct model *model, bool draining);
 void model_tick(struct model *model);
 void model_define(struct model *model, const struct rules_file *file);
 
+/* model_rate.c */
+/* How many units the rate lets go; UNBOUNDED if there is none. */
+uint32_t model_going(const struct model_resource *resource);
+bool model_owes(const struct model_resource *resource);
+/* The resource is new; is gone; had other rules before; grants the claim. */
+void model_rate_begin(struct model *model, struct model_resource *resource);
+void model_rate_forget(struct model *model, const struct model_resource *resource);
+void model_rate_redefine(
+    struct model *model, struct model_resource *resource, const struct rules *before);
+void model_rate_charge(struct model *model, const struct model_claim *claim);
+void model_begin_rates(struct model *model, nanoseconds unknown_at);
+/* Until when something is owed; 0. */
+nanoseconds model_rate_restore(struct model *model, const struct saved_claim *claim);
+void model_rates_look(struct model *model);
+nanoseconds model_rate_due(const struct model *model);
+
 /* model_stop.c */
 void model_process_gone(struct model *model, uint64_t lease);
 void model_revoke(struct model *model, uint64_t lease);
@@ -298,7 +335,7 @@ void model_bind(struct model *model, uint64_t lease, int by, enum binding bindin
 void model_restart(struct model *model, uint64_t first);
 void model_begin_grace(struct model *model, bool closed, nanoseconds until);
 /* One of the past leases. */
-void model_restore(struct model *model, uint64_t lease);
+void model_restore(struct model *model, uint64_t id, const struct saved_lease *saved);
 /* Units of a lease that had ended. Returns until when they rest; 0: none rests. */
 nanoseconds model_restore_rest(struct model *model, const struct saved_lease *saved);
 void model_forget_past(struct model *model, uint64_t lease);
@@ -395,6 +432,7 @@ void model_resource_order_items(struct model_resource *resource);
 uint32_t model_limit(const struct model_resource *resource);
 uint32_t model_in_use(const struct model_resource *resource);
 uint32_t model_cooling(const struct model_resource *resource);
+uint32_t model_free_units(const struct model_resource *resource);
 uint32_t model_available(const struct model_resource *resource);
 bool model_is_untaken(const struct model_resource *resource);
 /* Whether a lease has all of it. */
@@ -430,6 +468,10 @@ void model_road_begin(struct model_lease *lease);
 /* Is the claim's count kept for it? */
 bool model_keeps(const struct model_lease *lease, const struct model_claim *claim);
 /* What it leaves to nobody else: of all, more than there can be. */
+bool model_stands_at(const struct model_lease *lease, const struct model_resource *resource);
+/* Units that are kept there for those before it. */
+uint32_t model_kept_for_older(const struct model *model, const struct model_lease *lease,
+    const struct model_resource *resource);
 uint32_t model_kept_of(const struct model_claim *claim);
 bool model_lacks_nothing(const struct model *model, const struct model_lease *lease);
 /* Whether it fits beside what its user has, and what is kept for that user's older requests. */

@@ -175,6 +175,7 @@ static void take_over_rules(
         resource->runtime_limit = -1;
     }
     model_drop_what_is_moot(resource);
+    model_rate_redefine(model, resource, &before);
     if (before.n_items != next->n_items || memcmp(before.items, next->items, next->n_items) != 0) {
         model_resource_reset_items(model, resource);
     }
@@ -209,6 +210,7 @@ void model_define(struct model *model, const struct rules_file *file)
 {
     bool refused = false;
     model->moment++;
+    model->rate_now = model->now;
     for (size_t i = 0; i < model->n_resources; i++) {
         refused |= is_conflict(model, model->resources[i], file);
     }

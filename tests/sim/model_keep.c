@@ -20,12 +20,13 @@ void model_road_begin(struct model_lease *lease)
     lease->station = -1;
     lease->n_kept = lease->n_let_go = 0;
     lease->keep_until = NEVER;
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        size_t n_before = 0;
-        for (size_t k = 0; k < lease->n_claims; k++) {
-            n_before += k != i && comes_first(&lease->claims[k], &lease->claims[i]);
+    for (size_t i = 0; i < lease->n_claims; i++) { /* a limit of 0 is as large as any other */
+        const struct model_claim *claim = &lease->claims[i];
+        size_t at = i;
+        for (; at > 0 && comes_first(claim, &lease->claims[lease->road[at - 1]]); at--) {
+            lease->road[at] = lease->road[at - 1];
         }
-        lease->road[n_before] = (uint8_t)i;
+        lease->road[at] = (uint8_t)i;
     }
 }
 
@@ -59,7 +60,7 @@ bool model_keeps(const struct model_lease *lease, const struct model_claim *clai
 
 /* ---- enough units ---- */
 
-static bool stands_at(struct model_lease *lease, const struct model_resource *resource)
+bool model_stands_at(const struct model_lease *lease, const struct model_resource *resource)
 {
     return lease->station >= 0 && lease->claims[lease->station].resource == resource;
 }
@@ -72,7 +73,7 @@ static bool is_its_turn(
     uint32_t n_before = 0;
     for (size_t i = 0; model->waiters[i] != lease; i++) {
         struct model_lease *other = model->waiters[i];
-        if (!stands_at(other, claim->resource)) {
+        if (!model_stands_at(other, claim->resource)) {
             continue;
         }
         if (rules->order == ORDER_FIFO ||
@@ -101,6 +102,12 @@ static uint32_t kept_for_older(const struct model *model, const struct model_lea
         n += theirs && counts && model_keeps(other, theirs) ? model_kept_of(theirs) : 0;
     }
     return n;
+}
+
+uint32_t model_kept_for_older(const struct model *model, const struct model_lease *lease,
+    const struct model_resource *resource)
+{
+    return kept_for_older(model, lease, resource, -1);
 }
 
 /* Whether there are enough units beside so many. */
@@ -174,16 +181,34 @@ void model_patience_ends(struct model_lease *lease)
     }
 }
 
-/* Chooses what it lacks, or else the first claim that is not kept. */
+/* The place of the first claim with a rate that is not kept; `that_lacks`: and has too few. */
+static int rated_from(const struct model *model, const struct model_lease *lease, bool that_lacks)
+{
+    for (size_t i = lease->n_kept; i < lease->n_claims; i++) {
+        const struct model_claim *claim = &lease->claims[lease->road[i]];
+        if (claim->resource->rules.rate.units > 0 && !(that_lacks && has(model, lease, claim))) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+/* Chooses what it lacks, first of those with a rate, or else the first claim that is not kept. */
 static void choose(const struct model *model, struct model_lease *lease)
 {
-    int lacks = lacks_from(model, lease, lease->n_kept);
+    int rated = rated_from(model, lease, true);
+    int lacks = rated < 0 ? lacks_from(model, lease, lease->n_kept) : rated;
     lease->station = lease->road[lacks < 0 ? lease->n_kept : (size_t)lacks];
 }
 
 static void gain(const struct model *model, struct model_lease *lease)
 {
     nanoseconds patience = NEVER;
+    int rated = rated_from(model, lease, false);
+    if (rated >= 0 && lease->claims[lease->station].resource->rules.rate.units == 0) {
+        lease->station = lease->road[rated]; /* nothing else is kept before its instant */
+        return;
+    }
     for (size_t i = 0; i < lease->n_claims; i++) {
         nanoseconds keep = lease->claims[i].resource->rules.keep;
         patience = keep < patience ? keep : patience;

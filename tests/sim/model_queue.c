@@ -201,6 +201,7 @@ void model_lease_grant(struct model *model, struct model_lease *lease, const str
     for (size_t i = 0; i < lease->n_claims; i++) {
         model_claim_take_units(model, lease, &lease->claims[i], grant->claims[i].units,
             grant->claims[i].n, grant->claims[i].token);
+        model_rate_charge(model, &lease->claims[i]);
     }
     model_lease_hold(model, lease);
     model_begin_term(model, lease);
@@ -287,6 +288,7 @@ void model_pump(struct model *model)
     while (step(model)) {
     }
     model_forget_idle(model);
+    model_rates_look(model);
 }
 
 /* Those whom the operation asked for are told by its result. */
@@ -304,6 +306,7 @@ static void deny_in_circle(struct model *model, struct model_lease *lease)
 void model_settle(struct model *model)
 {
     struct model_lease *lease;
+    model->rate_now = model->now;
     model_pump(model);
     while ((lease = model_last_in_circle(model))) {
         deny_in_circle(model, lease);

@@ -102,7 +102,7 @@ bool model_is_all_held(const struct model_resource *resource)
     return is;
 }
 
-uint32_t model_available(const struct model_resource *resource)
+uint32_t model_free_units(const struct model_resource *resource)
 {
     if (model_is_all_held(resource)) {
         return 0;
@@ -117,6 +117,12 @@ uint32_t model_available(const struct model_resource *resource)
     return is_pool || n_free < spare ? n_free : spare; /* each item is its own limit */
 }
 
+uint32_t model_available(const struct model_resource *resource)
+{
+    uint32_t free_units = model_free_units(resource), going = model_going(resource);
+    return free_units < going ? free_units : going;
+}
+
 uint32_t model_max(const struct model_resource *resource)
 {
     bool is_pool = rules_are_pool(&resource->rules);
@@ -129,7 +135,9 @@ bool model_can_give(const struct model_resource *resource, uint32_t count, bool 
 {
     uint32_t per_user = resource->rules.max_units_per_user;
     bool is_one = count == 1 && per_user == UNBOUNDED;
-    return count != 0 && count <= model_max(resource) && count <= per_user && (!is_all || is_one);
+    bool may_go = resource->rules.rate.units == 0 || count <= resource->rules.burst;
+    return count != 0 && count <= model_max(resource) && count <= per_user && may_go &&
+        (!is_all || is_one);
 }
 
 uint32_t model_waiting(const struct model *model, const struct model_resource *resource)
@@ -319,6 +327,8 @@ struct model_resource *model_resource_make(
     for (uint32_t i = 0; i < rules->n_items; i++) {
         unit_add(model, resource, rules->items[i]);
     }
+    resource->model = model;
+    model_rate_begin(model, resource);
     REQUIRE(model->n_resources < MODEL_RESOURCES, "too many resources for the model");
     model->resources[model->n_resources++] = resource;
     return resource;
@@ -358,7 +368,7 @@ static bool is_idle(const struct model *model, const struct model_resource *reso
     for (uint32_t i = 0; i < MODEL_UNITS; i++) {
         rests |= resource->units[i].cooling;
     }
-    return resource->is_instance && !rests && !model_is_changed(resource);
+    return resource->is_instance && !rests && !model_owes(resource) && !model_is_changed(resource);
 }
 
 /* Who has left pays for nobody who stays. */
@@ -384,6 +394,7 @@ void model_forget_idle(struct model *model)
     size_t n = 0;
     for (size_t i = 0; i < model->n_resources; i++) {
         if (is_idle(model, model->resources[i])) {
+            model_rate_forget(model, model->resources[i]);
             free(model->resources[i]);
         } else {
             charge_claimant(model, model->resources[i]);

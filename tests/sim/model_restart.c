@@ -170,7 +170,7 @@ static void make_again(struct model *model, const struct model_lease *past)
     }
 }
 
-void model_restore(struct model *model, uint64_t id)
+void model_restore(struct model *model, uint64_t id, const struct saved_lease *saved)
 {
     struct model_past past = *model_find_past(model, id);
     enum outcome outcome = OUTCOME_OK;
@@ -182,6 +182,9 @@ void model_restore(struct model *model, uint64_t id)
     model->last_id = past.lease.moved > model->last_id ? past.lease.moved : model->last_id;
     for (size_t i = 0; past.lease.held && i < past.lease.n_claims; i++) {
         raise_tokens(model, past.lease.claims[i].token);
+    }
+    for (size_t i = 0; saved->is_held && i < saved->n_claims; i++) {
+        model_rate_restore(model, &saved->claims[i]);
     }
     model_require_outcome(model, outcome, NULL);
     if (outcome == OUTCOME_OK) {
@@ -234,6 +237,7 @@ nanoseconds model_restore_rest(struct model *model, const struct saved_lease *sa
             rest_units(model, resource, claim, until)) {
             last = until > last ? until : last;
         }
+        last = later(last, model_rate_restore(model, claim));
     }
     model_settle(model);
     return last;

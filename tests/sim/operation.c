@@ -470,6 +470,9 @@ void operation_make(
     if (random_percent(random, 30)) {
         operation->now += (nanoseconds)random_below(random, 1000) * 1000000;
     }
+    if (model_rate_due(model) <= operation->now) {
+        return; /* else the core would decide at the next change */
+    }
     if (random_percent(random, 40) &&
         make_for_lease(
             operation, OPERATION_REPORTED, some_lease_that(model, is_unreported, random))) {

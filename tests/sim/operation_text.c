@@ -42,6 +42,7 @@ static void print_rules(const struct rules *rules)
     printf(" %s=%u", rules->order == ORDER_FIFO ? "fifo" : "max-overtakes", rules->max_overtakes);
     printf(" cooldown=%g keep=%g max-waiters=%u", seconds(rules->cooldown), seconds(rules->keep),
         rules->max_waiters);
+    printf(" rate=%u/%g burst=%u", rules->rate.units, seconds(rules->rate.window), rules->burst);
     printf(" max-units-per-user=%d max-instances=%u max-priority=%d%s",
         (int)rules->max_units_per_user, rules->max_instances, rules->max_priority,
         rules->identity_shared ? " identity=shared" : "");

@@ -43,6 +43,11 @@ static void make_rules(struct rules *rules, bool is_pool, struct random *random)
     rules->order = random_percent(random, 30) ? ORDER_FIRST_FIT : ORDER_FIFO;
     rules->selection = (enum selection)random_below(random, 3);
     rules->cooldown = (nanoseconds)PICK(random, 0, 0, 0, 0, 1, 2, 5) * NANOSECONDS_PER_SECOND;
+    if (random_percent(random, 25)) {
+        rules->rate = (struct rate){PICK(random, 1, 1, 2, 3, 7),
+            (nanoseconds)PICK(random, 1, 2, 3, 10) * NANOSECONDS_PER_SECOND};
+    }
+    rules->burst = PICK(random, 1, 1, 2, 3, 5);
     rules->keep = (nanoseconds)PICK(random, 1, 2, 3, 10) * NANOSECONDS_PER_SECOND;
     rules->max_waiters = PICK(random, 1000, 1000, 1000, 1000, 1000, 8, 3, 0);
     rules->max_units_per_user =
