@@ -131,7 +131,9 @@ static uint64_t wait_for(struct forecast *forecast, uint64_t now, uint32_t units
         uint64_t at = take_next_end(forecast);
         now = at > now ? at : now;
     }
-    return now;
+    forecast->n_going += units;
+    int64_t at = forecast->rate_begins + (int64_t)forecast->n_going * forecast->rate_step;
+    return at > 0 && (uint64_t)at > now ? (uint64_t)at : now;
 }
 
 /* Takes the forecast's ends. */

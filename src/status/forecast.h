@@ -34,6 +34,11 @@ struct forecast {
     uint64_t holds[RECENT_HOLDS]; /* sorted by forecast_init() */
     size_t n_holds;
     uint64_t cooldown;
+    /* The n-th unit from now on goes at .rate_begins + n * .rate_step at the earliest; step 0: no
+     * rate. */
+    int64_t rate_begins;
+    int64_t rate_step;
+    uint64_t n_going; /* so far, while it looks forward */
     uint64_t stop_takes; /* from max-hold until the units are free */
     int64_t free; /* units that can be granted now; less than 0: the limit was lowered below use */
     struct {

@@ -3,6 +3,7 @@
 #include "base/utf8.h"
 #include "base/words.h"
 #include "core/core.h"
+#include "status/reasons_time.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -267,6 +268,11 @@ static void add_use(struct text *out, const struct reasons_resource *resource)
     }
     add_units(out, &n, line->cooling, "cooling down");
     add_units(out, &n, resource->reserved, "reserved");
+    if (resource->goes_in > 0) {
+        separate(out, &n);
+        text_add_format(out, "the rate, %s, ", line->rate);
+        rate_write(out, resource);
+    }
     if (resource->wants > 1) {
         add_units(out, &n, resource->wants, "wanted");
     } else if (resource->wants == WANTS_ALL) {
@@ -380,22 +386,6 @@ static void say_use(struct reasons *reasons, const struct reasons_resource *reso
     }
 }
 
-static void say_cooling(struct reasons *reasons, const struct reasons_resource *resource)
-{
-    const struct status_resource *line = resource->line;
-    char until[64] = "", span[32];
-    if (line->cooling == 0) {
-        return;
-    }
-    if (resource->cools_for > 0) {
-        age_format(span, sizeof span, resource->cools_for + 999);
-        snprintf(until, sizeof until, "%s for another %s", line->cooling > 1 ? ", the next" : ",",
-            span);
-    }
-    reasons_say(reasons, "%llu unit%s of %s %s cooling down%s", number(line->cooling),
-        plural(line->cooling), line->name, line->cooling == 1 ? "is" : "are", until);
-}
-
 void reasons_resource(struct reasons *reasons, const struct reasons_resource *resource)
 {
     const struct status_resource *line = resource->line;
@@ -404,7 +394,8 @@ void reasons_resource(struct reasons *reasons, const struct reasons_resource *re
     say_state(reasons, line, resource->wall);
     say_use(reasons, resource);
     say_change(reasons, resource);
-    say_cooling(reasons, resource);
+    reasons_cooling(reasons, resource);
+    reasons_rate(reasons, resource);
     if (line->kept > 0 && line->kept_for.number < resource->position) {
         reasons_say(reasons,
             "%llu unit%s of %s %s kept for the request at place %llu, which still needs another resource",

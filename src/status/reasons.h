@@ -62,6 +62,8 @@ struct reasons_resource {
     uint64_t position; /* of the request there; 0: not known */
     uint64_t reserved; /* units */
     uint64_t cools_for; /* the next one that cools down; milliseconds, 0: not known */
+    uint64_t goes_in; /* until the rate lets it go, or the next unit if others are before it;
+                         milliseconds, 0: now */
     uint64_t n_holders;
     const struct status_lease *first; /* the holder for longest, as far as known; or NULL */
 };

@@ -1,6 +1,7 @@
 #include "status/resource_reasons.h"
 
 #include "base/ticket.h"
+#include "core/meter.h"
 #include "core/preview.h"
 #include "core/usage.h"
 
@@ -153,6 +154,11 @@ static void resource_reasons_begin(struct subject *subject, const struct scene *
     };
     subject->units_of_all = count_all(&subject->described);
     subject->units_wanted = wants == WANTS_ALL ? subject->units_of_all : wants;
+    if (row->line.rate) {
+        bool is_of_one = wants == WANTS_ALL || subject->described.position > 1;
+        nanoseconds at = rate_goes_at(definition, row->paid_at, is_of_one ? 1 : wants);
+        subject->described.goes_in = at == NEVER ? 0 : milliseconds_until(at, scene->now);
+    }
 }
 
 static void resource_reasons_end(struct subject *subject)
@@ -351,7 +357,7 @@ static struct request_row find_out(
             request.quota != UNBOUNDED && request.held + request.wants > request.quota;
         request.is_taken = subject->row.listed &&
             (line->paused || line->limit == 0 || line->free < request.wants ||
-                request.is_over_quota || !nobody_is_ahead);
+                request.is_over_quota || !nobody_is_ahead || subject->described.goes_in > 0);
     }
     return request;
 }
@@ -379,6 +385,12 @@ struct request_row resource_reasons(struct reasons *reasons, const struct scene 
     nanoseconds cooled = next_cooled(&subject);
     struct reserved reserved = {reasons, &subject.described, MAX_REASONS_RESERVED};
     reasons_resource(reasons, &subject.described);
+    if (line->rate) {
+        nanoseconds step = rate_step(&definition->rate);
+        forecast->rate_step = step / 1000;
+        forecast->rate_begins =
+            (subject.row.paid_at - scene->now - definition->burst * step) / 1000;
+    }
     forecast->free = line->free > line->kept ? (int64_t)(line->free - line->kept)
         : line->free > 0                     ? 0
                                              : free_units(line);

@@ -1,6 +1,8 @@
 #include "status/resource_row.h"
 
 #include "base/memory.h"
+#include "base/words.h"
+#include "core/meter.h"
 #include "status/unit_list.h"
 #include "wire/protocol.h"
 
@@ -77,6 +79,30 @@ static const char *kind_word(enum kind kind)
     return words[kind];
 }
 
+static void fill_rate(struct status_resource *line, char room[static RATE_SIZE],
+    const struct definition *definition)
+{
+    int n = snprintf(room, RATE_SIZE, "%u/", definition->rate.units);
+    duration_format(room + n, RATE_SIZE - (size_t)n, definition->rate.window);
+    line->rate = room;
+    line->burst = definition->burst;
+}
+
+/* What is owed until then changes by time alone, which is no news: so the instant is shown. */
+static void fill_resource_rate(struct resource_row *row, const struct scene *scene,
+    const struct definition *definition, nanoseconds paid_at)
+{
+    if (!definition || definition->rate.units == 0) {
+        return;
+    }
+    nanoseconds next = rate_goes_at(definition, paid_at, 1);
+    row->paid_at = paid_at;
+    fill_rate(&row->line, row->rate_room, definition);
+    if (next > scene->now) {
+        row->line.next = instant_of(next);
+    }
+}
+
 /* ---- from the core ---- */
 
 /* How many units are kept, and the first waiter for whom they are. */
@@ -114,6 +140,7 @@ static void fill_here(struct resource_row *row, const struct scene *scene)
         resource_set_pause(line, &pause->decision);
     }
     fill_kept(line, resource);
+    fill_resource_rate(row, scene, resource->definition, resource_rate(resource).paid_at);
 }
 
 /* ---- from a listing ---- */
@@ -181,6 +208,8 @@ static void bring_up_to_date(struct resource_row *row)
     }
 }
 
+#define MAX_FULL_IN (NEVER / 4 / NANOSECONDS_PER_MILLISECOND)
+
 static void fill_listed(struct resource_row *row, const struct scene *scene)
 {
     const struct fleet_row *fields = row->fields;
@@ -198,6 +227,10 @@ static void fill_listed(struct resource_row *row, const struct scene *scene)
     fill_changes(line, &row->pause_room, &row->change_room, fields);
     line->removed = row->here && !row->here->is_defined;
     line->template = template_name_is_valid(definition) ? definition : NULL;
+    fill_resource_rate(row, scene, definition_of_name(scene->core, row->listed->name),
+        scene->listed_at +
+            (nanoseconds)fleet_number_of(fields, RESOURCE_FULL_IN, MAX_FULL_IN) *
+                NANOSECONDS_PER_MILLISECOND);
     if (scene->follows) {
         bring_up_to_date(row);
     }
@@ -363,8 +396,12 @@ void template_write(struct text *out, const struct template *template, const str
 {
     const struct definition *definition = template->definition;
     struct decision_room pause_room, change_room;
+    char rate_room[RATE_SIZE];
     struct status_resource line = line_of(definition->name, kind_word(definition->kind), scene);
     line.limit = template_limit(template);
+    if (definition->rate.units > 0) {
+        fill_rate(&line, rate_room, definition);
+    }
     line.instances = scene->rows ? fleet_rows_n_instances(scene->rows, definition->name)
                                  : template->n_instances;
     if (scene->rows) {

@@ -30,13 +30,17 @@ struct decision_room {
     char reason[REASON_BYTES + 1], host[REASON_BYTES + 1];
 };
 
+enum { RATE_SIZE = 48 };
+
 struct resource_row {
     struct status_resource line; /* without its units */
     const struct resource *here; /* as the core has it; or NULL */
     const struct fleet_resource *listed; /* as the database has it, which then counts; or NULL */
     const struct fleet_row *fields; /* of .listed */
     struct resource *idle; /* owned: .here, an instance that nobody uses */
-    struct decision_room pause_room, change_room; /* what .line may point to */
+    struct decision_room pause_room, change_room; /* what .line may point to, as the next */
+    char rate_room[RATE_SIZE];
+    nanoseconds paid_at; /* of a resource with a rate: as of its meter */
 };
 
 /* False: neither the database nor the core has it; then there is nothing to deinit. */

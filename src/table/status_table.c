@@ -144,6 +144,10 @@ void table_print_notes(struct text *out, const struct status_resource *resource)
         text_add_format(out, "  %llu unit%s cooling down\n", (unsigned long long)resource->cooling,
             resource->cooling == 1 ? "" : "s");
     }
+    if (resource->rate) {
+        text_add_format(out, "  rate %s, burst %llu\n", resource->rate,
+            (unsigned long long)resource->burst);
+    }
     if (resource->kept_for.is_given) {
         text_add_format(out, "  %llu kept for #%llu\n", (unsigned long long)resource->kept,
             (unsigned long long)resource->kept_for.number);

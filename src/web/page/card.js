@@ -40,6 +40,10 @@
     if (resource.cooling > 0) {
       add(resource.cooling + ' cooling', 'calm', 'units in cooldown: not granted until it ends');
     }
+    if (resource.next && berth.model.left(resource.next) > 0) {
+      add('rate ' + resource.rate, 'calm', 'the next unit goes in ' +
+        berth.duration(berth.model.left(resource.next)));
+    }
     if (resource.kept > 0) {
       add(resource.kept + ' kept for ' + (resource.kept_for ? 'place ' + resource.kept_for
         : 'waiters that lack something else'), 'calm', null);

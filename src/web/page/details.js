@@ -102,6 +102,7 @@
       ['limit', resource.limit], ['held', resource.in_use], ['free', resource.free],
       ['grantable now', resource.grantable], ['waiting', resource.waiting],
       ['cooling', resource.cooling || null], ['kept', resource.kept || null],
+      ['rate', resource.rate && resource.rate + ', burst ' + resource.burst],
       ['template', resource.template],
       ['changed at runtime', resource.changed && resource.changed.length > 0
         ? withReason(berth.changeText(resource), resource.change_reason) : null],

@@ -1,0 +1,56 @@
+#include "status/reasons_time.h"
+
+#include "base/words.h"
+
+#include <stdio.h>
+#include <time.h>
+
+/* "at 12:00:05, in 5s", by this host's clock; with its date if that is another day's. */
+static void add_instant(struct text *out, const struct reasons_resource *resource)
+{
+    enum { A_DAY = 24 * 3600 * 1000 };
+    char clock[32] = "", span[32];
+    time_t at = (time_t)((resource->wall + resource->goes_in) / 1000);
+    struct tm local;
+    if (localtime_r(&at, &local)) {
+        strftime(clock, sizeof clock, resource->goes_in < A_DAY ? "%H:%M:%S" : "%F %H:%M:%S",
+            &local);
+    }
+    age_format(span, sizeof span, resource->goes_in + 999);
+    text_add_format(out, "at %s, in %s", clock, span);
+}
+
+/* Those behind do not know what the first one wants. */
+void rate_write(struct text *out, const struct reasons_resource *resource)
+{
+    text_add(out, resource->position > 1 ? "lets the next unit go " : "lets it go ");
+    add_instant(out, resource);
+}
+
+void reasons_cooling(struct reasons *reasons, const struct reasons_resource *resource)
+{
+    const struct status_resource *line = resource->line;
+    char until[64] = "", span[32];
+    if (line->cooling == 0) {
+        return;
+    }
+    if (resource->cools_for > 0) {
+        age_format(span, sizeof span, resource->cools_for + 999);
+        snprintf(until, sizeof until, "%s for another %s", line->cooling > 1 ? ", the next" : ",",
+            span);
+    }
+    reasons_say(reasons, "%llu unit%s of %s %s cooling down%s", (unsigned long long)line->cooling,
+        line->cooling == 1 ? "" : "s", line->name, line->cooling == 1 ? "is" : "are", until);
+}
+
+void reasons_rate(struct reasons *reasons, const struct reasons_resource *resource)
+{
+    struct text sentence = TEXT_INIT;
+    if (resource->goes_in > 0) {
+        text_add_format(
+            &sentence, "the rate of %s, %s, ", resource->line->name, resource->line->rate);
+        rate_write(&sentence, resource);
+        reasons_say(reasons, "%s", sentence.bytes);
+    }
+    text_deinit(&sentence);
+}
