@@ -154,9 +154,9 @@ static void resource_reasons_begin(struct subject *subject, const struct scene *
     };
     subject->units_of_all = count_all(&subject->described);
     subject->units_wanted = wants == WANTS_ALL ? subject->units_of_all : wants;
-    if (row->line.rate) {
+    if (row->rated) {
         bool is_of_one = wants == WANTS_ALL || subject->described.position > 1;
-        nanoseconds at = rate_goes_at(definition, row->paid_at, is_of_one ? 1 : wants);
+        nanoseconds at = rate_goes_at(row->rated, row->paid_at, is_of_one ? 1 : wants);
         subject->described.goes_in = at == NEVER ? 0 : milliseconds_until(at, scene->now);
     }
 }
@@ -306,11 +306,13 @@ static uint32_t uid_of(const struct subject *subject)
                           : subject->scene->viewer->uid;
 }
 
-/* The larger of what the file and the operator allow; nothing is impossible while that is 0. */
+/* The larger of what the file and the operator allow, as far as it may go at once; nothing is impossible while that is 0. */
 static uint64_t max_of(const struct definition *definition, const struct status_resource *line)
 {
     uint64_t in_file = definition_limit(definition);
     uint64_t max = in_file > line->limit ? in_file : line->limit;
+    bool is_rated = definition->rate.units > 0;
+    max = is_rated && definition->burst < max ? definition->burst : max;
     return max > 0 ? max : UINT64_MAX;
 }
 
@@ -385,7 +387,7 @@ struct request_row resource_reasons(struct reasons *reasons, const struct scene 
     nanoseconds cooled = next_cooled(&subject);
     struct reserved reserved = {reasons, &subject.described, MAX_REASONS_RESERVED};
     reasons_resource(reasons, &subject.described);
-    if (line->rate) {
+    if (subject.row.rated) {
         nanoseconds step = rate_step(&definition->rate);
         forecast->rate_step = step / 1000;
         forecast->rate_begins =

@@ -92,7 +92,8 @@ static void fill_rate(struct status_resource *line, char room[static RATE_SIZE],
 static void fill_resource_rate(struct resource_row *row, const struct scene *scene,
     const struct definition *definition, nanoseconds paid_at)
 {
-    if (!definition || definition->rate.units == 0) {
+    row->rated = definition && definition->rate.units > 0 ? definition : NULL;
+    if (!row->rated) {
         return;
     }
     nanoseconds next = rate_goes_at(definition, paid_at, 1);

@@ -40,7 +40,8 @@ struct resource_row {
     struct resource *idle; /* owned: .here, an instance that nobody uses */
     struct decision_room pause_room, change_room; /* what .line may point to, as the next */
     char rate_room[RATE_SIZE];
-    nanoseconds paid_at; /* of a resource with a rate: as of its meter */
+    const struct definition *rated; /* if it has a rate; else NULL */
+    nanoseconds paid_at; /* with that: as of its meter */
 };
 
 /* False: neither the database nor the core has it; then there is nothing to deinit. */

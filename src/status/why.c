@@ -1,5 +1,6 @@
 #include "status/why.h"
 
+#include "base/clock.h"
 #include "base/utf8.h"
 #include "base/words.h"
 #include "status/answer_lines.h"
@@ -37,8 +38,10 @@ static void why_held(struct text *out, const struct refusal *refusal)
 /* As in the line of a waiting berth, which begins with the name. */
 static void why_in_use(struct text *out, const struct refusal *refusal)
 {
-    const struct scene scene = {
-        .core = refusal->core, .viewer = refusal->viewer, .now = refusal->now};
+    const struct scene scene = {.core = refusal->core,
+        .viewer = refusal->viewer,
+        .now = refusal->now,
+        .wall_now = clock_wall_now()};
     struct text brief = TEXT_INIT;
     uint32_t waiting = resource_waiting(refusal->resource);
     const struct lease *same = refusal->same_identity;
@@ -97,6 +100,10 @@ static void why_impossible(struct text *out, const struct refusal *refusal)
         refusal->want->count <= per_user) {
         text_add_format(out, "%u wanted, but the lease to share with has %u",
             refusal->want->count, above->count);
+    } else if (refusal->definition->rate.units > 0 &&
+        refusal->definition->burst < refusal->want->count) {
+        text_add_format(out, "%u wanted, but its rate lets at most %u go at once (burst)",
+            refusal->want->count, refusal->definition->burst);
     } else if (per_user < max) {
         text_add_format(out, "%u wanted, and one user may have at most %u", refusal->want->count,
             per_user);

@@ -37,7 +37,7 @@ void text_add_resource_state(
         {resource->reserved.n > 0, "reserved"},
         {resource->draining.n > 0, "draining"},
         {resource->cooling > 0, "cooling"},
-        {resource->next.is_given && resource->next.at > status->now.at, "rate"},
+        {status_rate_holds(status, resource), "rate"},
         {resource->changed.n > 0, "changed"},
     };
     bool is_first = true;

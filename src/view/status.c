@@ -293,11 +293,17 @@ bool status_is_in_grace(const struct status *status, const struct status_resourc
     return database && database->grace_until.is_given;
 }
 
+bool status_rate_holds(const struct status *status, const struct status_resource *resource)
+{
+    return resource->next.is_given && resource->next.at > status->now.at;
+}
+
 uint64_t status_grantable(const struct status *status, const struct status_resource *resource)
 {
     bool host_gives_nothing = status->granting.is_given && status->granting.number == 0;
     bool gives_nothing =
         host_gives_nothing || status->draining || status_is_in_grace(status, resource);
+    gives_nothing |= status_rate_holds(status, resource);
     return gives_nothing || resource->kept > resource->free ? 0 : resource->free - resource->kept;
 }
 

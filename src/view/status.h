@@ -55,6 +55,8 @@ const struct status_resource *status_first(
     const struct status *status, bool (*is_it)(const struct status_resource *resource));
 /* Its database is in a grace, and grants nothing new yet. */
 bool status_is_in_grace(const struct status *status, const struct status_resource *resource);
+/* Its rate lets nothing go at present. */
+bool status_rate_holds(const struct status *status, const struct status_resource *resource);
 /* How many units this host could be granted now: of those free neither what is kept for waiters,
  * nor any in a drain or a grace. */
 uint64_t status_grantable(const struct status *status, const struct status_resource *resource);
