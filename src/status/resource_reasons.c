@@ -306,7 +306,8 @@ static uint32_t uid_of(const struct subject *subject)
                           : subject->scene->viewer->uid;
 }
 
-/* The larger of what the file and the operator allow, as far as it may go at once; nothing is impossible while that is 0. */
+/* The larger of what the file and the operator allow, and no more than may go at once; nothing is
+ * impossible while that is 0. */
 static uint64_t max_of(const struct definition *definition, const struct status_resource *line)
 {
     uint64_t in_file = definition_limit(definition);
