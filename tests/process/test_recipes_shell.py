@@ -89,6 +89,13 @@ def test_licence(shell):
     assert shell.run("berth run -n licence -- true")[0] == 75
 
 
+def test_weather(shell):
+    """It goes when the rate lets it go."""
+    shell.program("fetch.sh", '#!/bin/sh\necho "$1"\n')
+    assert shell.run(RECIPES["weather"], city="Oslo")[:2] == (0, "Oslo\n")
+    assert status(shell.client).resources["weather"]["rate"] == "100/1m"
+
+
 def test_rate(shell, daemon):
     """Ten are begun; the eleventh waits until the minute is over."""
     shell.program("fetch.sh", '#!/bin/sh\necho "$2" >started\n')

@@ -134,6 +134,7 @@ static void set_key(struct definition *definition, const char *key, const char *
         {"max-waiters", &definition->max_waiters},
         {"max-units-per-user", &definition->max_units_per_user},
         {"max-overtakes", &definition->max_overtakes},
+        {"burst", &definition->burst},
         {"max-instances", &definition->max_instances},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
@@ -152,6 +153,10 @@ static void set_key(struct definition *definition, const char *key, const char *
                                                 : SELECT_RANDOM;
     } else if (strcmp(key, "order") == 0) {
         definition->order = strcmp(value, "first-fit") == 0 ? ORDER_FIRST_FIT : ORDER_FIFO;
+    } else if (strcmp(key, "rate") == 0) {
+        definition->rate.units = number(value);
+        definition->rate.window = seconds(strchr(value, '/') + 1);
+        definition->burst = definition->burst ? definition->burst : 1;
     } else if (strcmp(key, "cooldown") == 0) {
         definition->cooldown = seconds(value);
     } else if (strcmp(key, "database") == 0) {

@@ -184,6 +184,9 @@ static bool takes(enum section_kind kind, const char *key, const char *value)
     if (strcmp(key, "max-overtakes") == 0) {
         n += snprintf(text + n, sizeof text - (size_t)n, "order = first-fit\n");
     }
+    if (strcmp(key, "burst") == 0) {
+        n += snprintf(text + n, sizeof text - (size_t)n, "rate = 1/5m\n");
+    }
     snprintf(text + n, sizeof text - (size_t)n, "%s = %s\n", key, value);
     struct conf_errors errors = CONF_ERRORS_INIT;
     struct conf *conf = load_bytes(text, strlen(text), &errors);
@@ -214,6 +217,7 @@ static const struct {
     {SECTION_POOL, "max-units-per-user", 1, 1000000},
     {SECTION_LOCK, "max-priority", 0, 1000},
     {SECTION_LOCK, "max-instances", 1, 1000000},
+    {SECTION_LOCK, "burst", 1, 1000000},
 };
 
 Test(conf_values, numbers_end_where_they_say)
@@ -266,6 +270,20 @@ static const struct {
     {false, SECTION_LOCK, "cooldown", "5 m"},
     {false, SECTION_LOCK, "cooldown", "-1"},
     {false, SECTION_LOCK, "cooldown", "1w"},
+    {true, SECTION_LOCK, "rate", "unbounded"},
+    {true, SECTION_LOCK, "rate", "100/1m"},
+    {true, SECTION_LOCK, "rate", "1/1ms"},
+    {true, SECTION_LOCK, "rate", "1000000/366d"},
+    {true, SECTION_LOCK, "rate", "3/10"},
+    {false, SECTION_LOCK, "rate", "0/1m"},
+    {false, SECTION_LOCK, "rate", "1000001/1m"},
+    {false, SECTION_LOCK, "rate", "1/0"},
+    {false, SECTION_LOCK, "rate", "1/1.5ms"},
+    {false, SECTION_LOCK, "rate", "1/367d"},
+    {false, SECTION_LOCK, "rate", "1/unbounded"},
+    {false, SECTION_LOCK, "rate", "100"},
+    {false, SECTION_LOCK, "rate", "/1m"},
+    {false, SECTION_LOCK, "rate", "1-2/1m"},
     {true, SECTION_LOCK, "max-hold", "1ms"},
     {false, SECTION_LOCK, "max-hold", "0.9ms"},
     {false, SECTION_LOCK, "max-hold", "0"},
@@ -380,6 +398,11 @@ Test(conf_values, keys_that_do_not_go_together)
         "t.conf:2: [lock a] max-overtakes: is only for order = first-fit; fifo lets no "
         "request pass");
     expect_errors("[lock a]\nmax-overtakes = 3\norder = first-fit\n", "");
+    expect_errors("[lock a]\nburst = 3\n",
+        "t.conf:2: [lock a] burst: is only for a resource with a rate");
+    expect_errors("[lock a]\nrate = 1/366d\nburst = 10\n",
+        "t.conf:3: [lock a] burst: would take more than 10 years to come back at this rate");
+    expect_errors("[lock a]\nrate = 1/365d\nburst = 9\n", "");
     expect_errors("[lock a]\nmax-instances = 3\n",
         "t.conf:2: [lock a] max-instances: is for templates only, whose names end in /*");
     expect_errors("[lock a]\nown-names = yes\n",
@@ -441,6 +464,7 @@ static const char *const other_values[N_VALUE_TYPES] = {
     [VALUE_bound] = "7",
     [VALUE_duration] = "1s",
     [VALUE_span] = "1s",
+    [VALUE_rate] = "9/1m",
     [VALUE_order] = "first-fit",
     [VALUE_consent] = "yes",
     [VALUE_refusal] = "no",
@@ -478,8 +502,9 @@ static struct conf *load_with(
     char *text;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    fprintf(out, "[redis]\nurl = redis://h\n[redis other]\nurl = redis://i\n[%s x/*]\n%s%s",
+    fprintf(out, "[redis]\nurl = redis://h\n[redis other]\nurl = redis://i\n[%s x/*]\n%s%s%s",
         section_words[kind], strcmp(key->word, "max-overtakes") == 0 ? "order = first-fit\n" : "",
+        strcmp(key->word, "burst") == 0 ? "rate = 1/5m\n" : "",
         strcmp(key->word, "redis") == 0 ? "scope = fleet\n" : "");
     for (size_t i = 0; i < N_KEYS; i++) {
         const struct key_row *needed = &key_table[i];
