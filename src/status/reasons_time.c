@@ -9,15 +9,14 @@
 static void add_instant(struct text *out, const struct reasons_resource *resource)
 {
     enum { A_DAY = 24 * 3600 * 1000 };
-    char clock[32] = "", span[32];
+    char clock[32], span[32];
     time_t at = (time_t)((resource->wall + resource->goes_in) / 1000);
     struct tm local;
-    if (localtime_r(&at, &local)) {
-        strftime(clock, sizeof clock, resource->goes_in < A_DAY ? "%H:%M:%S" : "%F %H:%M:%S",
-            &local);
-    }
+    const char *format = resource->goes_in < A_DAY ? "at %H:%M:%S, " : "at %F %H:%M:%S, ";
+    bool is_known = resource->wall != 0 && localtime_r(&at, &local) &&
+        strftime(clock, sizeof clock, format, &local) > 0;
     age_format(span, sizeof span, resource->goes_in + 999);
-    text_add_format(out, "at %s, in %s", clock, span);
+    text_add_format(out, "%sin %s", is_known ? clock : "", span);
 }
 
 /* Those behind do not know what the first one wants. */

@@ -157,7 +157,8 @@ static void resource_reasons_begin(struct subject *subject, const struct scene *
     if (row->rated) {
         bool is_of_one = wants == WANTS_ALL || subject->described.position > 1;
         nanoseconds at = rate_goes_at(row->rated, row->paid_at, is_of_one ? 1 : wants);
-        subject->described.goes_in = at == NEVER ? 0 : milliseconds_until(at, scene->now);
+        nanoseconds left = at == NEVER ? 0 : at - scene->now;
+        subject->described.goes_in = milliseconds(left + NANOSECONDS_PER_MILLISECOND - 1);
     }
 }
 

@@ -85,7 +85,7 @@ static void fill_rate(struct status_resource *line, char room[static RATE_SIZE],
     int n = snprintf(room, RATE_SIZE, "%u/", definition->rate.units);
     duration_format(room + n, RATE_SIZE - (size_t)n, definition->rate.window);
     line->rate = room;
-    line->burst = definition->burst;
+    line->burst = (struct optional){true, definition->burst};
 }
 
 /* What is owed until then changes by time alone, which is no news: so the instant is shown. */

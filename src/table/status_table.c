@@ -146,7 +146,7 @@ void table_print_notes(struct text *out, const struct status_resource *resource)
     }
     if (resource->rate) {
         text_add_format(out, "  rate %s, burst %llu\n", resource->rate,
-            (unsigned long long)resource->burst);
+            (unsigned long long)resource->burst.number);
     }
     if (resource->kept_for.is_given) {
         text_add_format(out, "  %llu kept for #%llu\n", (unsigned long long)resource->kept,

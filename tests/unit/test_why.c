@@ -308,6 +308,13 @@ static const struct row {
         "pid 9 (ann) has held 1 unit of g for 2s\n"
         "when it will start is unknown: too few leases of g have ended since berthd started",
         "g: 1 of 2 held by pid 9 (ann) for 2s, 1 cooling down, 2 wanted"},
+    {"a rate", {"semaphore s limit=4 rate=1/30 burst=2"}, {"ann A s:2", "tick 5"}, "bob", "s:2",
+        "a request for s:2 would wait, at place 1 in the queue\n"
+        "2 of 4 units of s are held\n"
+        "the rate of s, 1/30s, lets it go in 55s\n"
+        "pid 9 (ann) has held 2 units of s for 5s\n"
+        "it will probably start in about 55s",
+        "s: 2 of 4 held by pid 9 (ann) for 5s, the rate, 1/30s, lets it go in 55s, 2 wanted"},
     {"reserved", {"pool g items=a,b"}, {"reserve g a fan", "ann A g"}, "bob", "g",
         "a request for g would wait, at place 1 in the queue\n"
         "1 of 2 units of g is held\n"
