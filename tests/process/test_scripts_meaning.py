@@ -64,7 +64,7 @@ def test_a_short_definition_is_in_force_as_if_it_were_whole(world):
     assert verdict(b, definition(limit=2, select="lru")) == "same"
 
 
-NEWER = changed(TEXT, burst=3, x_tags=["a", {"b": 1}])
+NEWER = changed(TEXT, x_weight=3, x_tags=["a", {"b": 1}])
 
 
 def test_what_a_newer_berthd_says_besides_is_none_of_an_older_ones_business(world):
