@@ -28,8 +28,7 @@ nanoseconds renewal_deadline(const struct session *session)
         return NEVER;
     }
     if (session->state == SESSION_UP) {
-        bool any_waits = core_fleet_n_waiting(session->core, session->database) > 0;
-        at = renewal->is_wanted ? 0 : earlier(at, any_waits ? renewal->due_at : NEVER);
+        at = renewal->is_wanted ? 0 : earlier(at, renewal->due_at);
     }
     return at > renewal->not_before ? at : renewal->not_before;
 }

@@ -175,7 +175,7 @@ struct session_renewal {
     nanoseconds renewed_at; /* t0 of the last good renewal, or of a hello that may become one */
     nanoseconds next_at;
     nanoseconds not_before; /* after one has failed */
-    nanoseconds due_at; /* this session has to call then, if a lease waits; NEVER */
+    nanoseconds due_at; /* this session has to call then; NEVER */
     nanoseconds hello_at; /* a grace has begun: the session renews then, to be told so; NEVER */
     bool is_wanted; /* at once */
     struct metric_histogram *times; /* or NULL */
