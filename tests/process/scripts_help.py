@@ -121,12 +121,13 @@ def breaking_library(scripts):
 
 
 def definition(kind="semaphore", limit=1, items=(), select="first", cooldown=0, max_waiters=1000,
-               user=0, shared=False, keep=10000):
-    """As berthd writes it."""
+               user=0, shared=False, keep=10000, rate=None, burst=1):
+    """As berthd writes it. `rate`: so many units in so many ms."""
+    rated = {"rate": rate[0], "window": rate[1], "burst": burst} if rate else {}
     return json.dumps({
         "kind": kind, "limit": limit, "select": select, "cooldown": cooldown, "keep": keep,
         "max-waiters": max_waiters, "max-units-per-user": user, "shared": shared,
-        "items": list(items)}, separators=(",", ":"))
+        "items": list(items), **rated}, separators=(",", ":"))
 
 
 def slots_of(units):
@@ -409,7 +410,7 @@ class Data:
         assert not settled or {member.split(" ")[3] for member, _ in self.raw["identities"]} <= set(self.leases)
         resting = {" ".join(where) for where, keys in self.held.items() if keys == ["-"]}
         ends = {f"{name} {unit}" for name, word in (member.split(" ") for member, _ in self.raw["rest"])
-                for unit in units_of_word(word)}
+                for unit in units_of_word(word) if word != "*"}  # that one is of a rate
         assert resting <= ends if was_broken else resting == ends  # one too many ends nothing
         assert not settled or not self.raw["dirty"] or "grace" in self.raw["db"], self.raw["dirty"]
         walked = {field.split(" ")[1] for field in self.raw["db"] if field.startswith("walk ")}

@@ -38,7 +38,7 @@ local function why_never(lease)
         if asks_for_other_units(resource, claim) then
             return 'differs', claim.name
         end
-        local most = max_of(resource, own_limit(claim))
+        local most = min(max_of(resource, own_limit(claim)), resource.burst)
         local quota = resource.definition['max-units-per-user']
         if claim.count > most or (quota > 0 and (claim.is_all or claim.count > quota)) then
             return 'impossible', claim.name

@@ -118,7 +118,7 @@ local function describe_resource(name)
         resource.definition_name, changed_word(resource),
         resource.is_pool and table.concat(items_of(resource), ',') or '', reserved_text(resource),
         n_kept, first_kept and n_in_line_before(name, first_kept) + 1 or 0,
-        change_said, draining})
+        change_said, draining, resource.is_rated and made.rates.full_in(resource) or nil})
     return true
 end
 

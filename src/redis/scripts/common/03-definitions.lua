@@ -4,7 +4,7 @@ local definitions -- of this call, by name
 local resources -- the same
 -- What a definition without that key means (conf/keys.def): a berthd of another version may have left it out.
 local DEFAULTS = {limit = 0, select = 'lru', cooldown = 0, keep = 10000, ['max-waiters'] = 1000,
-    ['max-units-per-user'] = 0, shared = false, items = {}, also = {}}
+    ['max-units-per-user'] = 0, rate = 0, window = 0, burst = 1, shared = false, items = {}, also = {}}
 
 fresh.noted[#fresh.noted + 1] = function()
     definitions, resources = {}, {}
@@ -80,6 +80,8 @@ local function resource_of(name)
             local with_all = of_all.paused and not (of_all.exempt and of_all.exempt[name])
             resource.of_all = of_all
             resource.is_pool = rules.kind == 'pool'
+            resource.is_rated = rules.rate > 0
+            resource.burst = resource.is_rated and rules.burst or math.huge -- units at once
             resource.limit_of_all = limit_in(of_all)
             resource.own_limit = limit_in(change)
             resource.limit = resource.own_limit or resource.limit_of_all

@@ -449,7 +449,7 @@ local function is_blocked(resource, askers)
     return resource.paused or limit_of(resource, askers) == 0
 end
 
-local function n_available(resource, askers)
+function rooms.n_free(resource, askers)
     if db.alls and rooms.is_all_held(resource) then
         return 0
     end
@@ -463,4 +463,10 @@ local function n_available(resource, askers)
         n = n - made.pools.n_reserved_and_free(resource, limit)
     end
     return n
+end
+
+-- Free units, but no more than the rate lets go now.
+local function n_available(resource, askers)
+    local n = rooms.n_free(resource, askers)
+    return resource.is_rated and min(n, made.rates.n_now(resource)) or n
 end

@@ -159,7 +159,7 @@ local function why_aside(lease)
         -- line.
         local limit = limit_of(resource, own_limit(claim))
         local is_shut = resource.paused or limit == 0
-        if is_shut and #lease.claims > 1 or not is_shut and claim.count > limit then
+        if is_shut and #lease.claims > 1 or not is_shut and claim.count > min(limit, resource.burst) then
             return 'b', claim.name
         elseif claim.count > quota_left_for(lease, resource) then
             return quota_reason(lease, claim), claim.name

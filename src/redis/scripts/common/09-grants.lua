@@ -35,7 +35,11 @@ end
 
 local function give_tokens(lease)
     for _, claim in ipairs(lease.claims) do
+        local resource = resource_of(claim.name)
         claim.token = next_number()
+        if resource.is_rated then
+            made.rates.note_grant(resource, claim.count)
+        end
     end
 end
 

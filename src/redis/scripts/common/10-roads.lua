@@ -85,6 +85,20 @@ function make.roads()
     -- does not run); `let_go`: how often it has ended; `is_fresh`: it stands for the first, and has to choose
     -- when it is the first there.
 
+    local function is_rated(lease, number)
+        return resource_of(lease.claims[number].name).is_rated
+    end
+
+    -- What has a rate comes first: nothing else is kept while the lease waits for its instant.
+    local function with_rated_first(lease, order)
+        local rated, others = {}, {}
+        for _, number in ipairs(order) do
+            append(is_rated(lease, number) and rated or others, {number})
+        end
+        append(rated, others)
+        return rated
+    end
+
     local function new_road(lease)
         local order = {}
         local function part(i)
@@ -102,7 +116,7 @@ function make.roads()
             end
             return lease.claims[a].name < lease.claims[b].name
         end)
-        return {order = order, kept = 0, station = 0, ends = 0, let_go = 0, is_fresh = true}
+        return {order = with_rated_first(lease, order), kept = 0, station = 0, ends = 0, let_go = 0, is_fresh = true}
     end
 
     function roads.station_of(lease)
@@ -256,7 +270,10 @@ function make.roads()
     -- The lease keeps what it stands for, and goes on to claim `to`, or to the first that it lacks.
     function roads.gain(lease, to)
         local road = lease.road
-        local claim = roads.station_of(lease)
+        local claim, first = roads.station_of(lease), road.order[road.kept + 1]
+        if is_rated(lease, first) and not is_rated(lease, road.station) then
+            return roads.stand(lease, first)
+        end
         if not db.keeps then
             db.keeps = '1'
             call('HSET', DB, 'keeps', '1')
@@ -311,6 +328,7 @@ function make.roads()
         note_move()
         if road.station > 0 then
             move_on_road(road, road.station, 1)
+            road.order = with_rated_first(lease, road.order)
         end
         road.let_go = min(road.let_go + 1, MAX_DOUBLINGS)
         roads.keep_nothing(lease)

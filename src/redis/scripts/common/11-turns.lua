@@ -319,7 +319,8 @@ function make.turns()
 
     -- The next step of the leases that stand or keep there: {take, order, name, at}; nil: there is none.
     local function next_step(name)
-        local change = held_up_by(resource_of(name))
+        local resource = resource_of(name)
+        local change = held_up_by(resource)
         if change then
             if n_walked < MAX_WALKED then
                 mark_dirty(change .. CHANGED) -- first
@@ -334,6 +335,9 @@ function make.turns()
             local lease = waiter_at(name, member)
             local take = lease and step_of_waiter(lease)
             if lease then
+                if not take and resource.is_rated then
+                    made.rates.wait(resource, lease, claim_on(lease, name))
+                end
                 step = take and {take = take, order = order_text(lease), name = name, at = n_steps,
                     is_local = not lease.road} or nil
                 break

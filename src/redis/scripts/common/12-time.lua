@@ -70,23 +70,32 @@ function make.time()
         raise_number(wall * 1000)
         db.epoch = db.epoch + 1
         set_grace()
+        made.rates.forget()
         set_sequence(max(db.sequence, SEQUENCE_SAID) + SEQUENCE_MARGIN)
         call('HSET', DB, 'epoch', text_of(db.epoch), 'replid', db.now_replid, 'run', now_run(),
             'before', call('HGET', DB, 'number'), 'sequence', db.sequence_text)
         ask_to_renew()
     end
 
+    local function end_one(member)
+        local has_rested = call('ZREM', HELD, member .. ' ' .. RESTING) == 1
+        call('ZREM', REST, member)
+        local name, word = match(member, '^(%S+) (%S+)')
+        local resource = resource_of(name)
+        if has_rested then
+            rooms.note_rested(resource, word)
+        end
+        rooms.forget_if_idle(resource)
+    end
+
     local function end_rests()
         for _, member in ipairs(call('ZRANGEBYSCORE', REST, '-inf', db.clock, 'LIMIT', 0, MAX_PURGED)) do
             mark_if_waited_for(match(member, '^(%S+)'))
-            local has_rested = call('ZREM', HELD, member .. ' ' .. RESTING) == 1
-            call('ZREM', REST, member)
-            local name, word = match(member, '^(%S+) (%S+)')
-            local resource = resource_of(name)
-            if has_rested then
-                rooms.note_rested(resource, word)
+            if string.sub(member, -2) == ' *' then
+                made.rates.end_rest(member)
+            else
+                end_one(member)
             end
-            rooms.forget_if_idle(resource)
         end
         noted.first[REST] = nil
     end
@@ -318,6 +327,9 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
         end
         if not is_ours(first) then
             at = math.huge
+        end
+        if db.caller == ME then
+            at = min(at, rest_at)
         end
         if db.keeps then -- the keeper's daemon is told as well: it may not know
             local keeper, ends = first_of(KEEPING)

@@ -73,7 +73,9 @@ function make.first_grace()
         call('HSET', DB, 'first', 'founded ' .. text_of(db.grace))
         made.time.ask_to_renew() -- so the others hear of it
         call('HDEL', DB, 'grace')
+        call('HSET', DB, 'since', '0') -- nothing was granted before
         db.grace = nil
+        made.rates.forget()
         return finish('ok', '')
     end
 
