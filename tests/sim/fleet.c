@@ -217,7 +217,7 @@ static void print_figures(void)
 {
     static const char *const words[N_FIGURES] = {"grants", "circles", "replaced",
         "withdrawn", "events", "definitions forgotten", "moved", "founded", "rates of clocks",
-        "steps of clocks"};
+        "steps of clocks", "units by a rate"};
     for (size_t i = 0; i < N_FIGURES; i++) {
         printf(", %ju %s", (uintmax_t)sums[i], words[i]);
     }

@@ -203,6 +203,16 @@ for _, lease in ipairs(leases) do
     end
     stands[lease], elsewhere[lease] = nil, nil
 end
+-- How many units a rate lets go now, and when so many may go: the definition, and when all of its burst may.
+local function rate_of(name, rules)
+    local ms, part, parts = string.match(call('HGET', key('db'), 'rate ' .. name) or '0 0 1', '^(%d+) (%d+) (%d+)')
+    local step = rules.window / rules.rate
+    local full = math.max(ms + part / parts, call('HGET', key('db'), 'since') + rules.burst * step)
+    local owed = math.ceil((full - record[1]) / step - 1e-9)
+    return rules.burst - math.min(math.max(owed, 0), rules.burst), function(n)
+        return n <= rules.burst and full - (rules.burst - n) * step or math.huge
+    end
+end
 -- No lease at the head of a queue could go on, and nobody's patience is over: what could be done has been,
 -- unless work is left for the next call.
 local names, patient = {}, call('ZCOUNT', key('keeping'), '-inf', record[1] or '-inf')
@@ -247,19 +257,42 @@ local function claim_on(lease, name)
 end
 for name, head in pairs(names) do
     local claim = claim_on(head.lease, name)
-    local _, limit, is_paused = rules_for(name, claim[5])
+    local rules, limit, is_paused = rules_for(name, claim[5])
     local n_taken = n_in('held', name)
     local free = has_all[name] and 0 or limit - n_taken
+    local n_kept = 0
+    for power = 0, 20 do
+        local word = string.format('%s %02d:', name, power)
+        n_kept = n_kept + 2 ^ power * call('ZLEXCOUNT', key('kept'), '[' .. word, '(' .. word .. head.order)
+    end
+    if rules.rate then
+        local n_now, may_go_at = rate_of(name, rules)
+        free = math.min(free, n_now)
+        local at, looks = may_go_at(n_kept + claim[2]), call('ZSCORE', key('rest'), name .. ' *')
+        if now < at and at < math.huge and not (looks and tonumber(looks) < at + 1) then
+            return 'nobody looks when ' .. head.lease .. ' may go on at ' .. name
+        end
+    end
     local needed = claim[2]
     if is_all(load(head.lease), name) then
         needed = n_taken == 0 and math.max(free, 1) or math.huge
     end
-    for power = 0, 20 do
-        local word = string.format('%s %02d:', name, power)
-        free = free - 2 ^ power * call('ZLEXCOUNT', key('kept'), '[' .. word, '(' .. word .. head.order)
-    end
-    if not is_paused and free >= needed and not owned_name(head.lease) then
+    if not is_paused and free - n_kept >= needed and not owned_name(head.lease) then
         return head.lease .. ' could go on at ' .. name
+    end
+end
+
+-- Nothing else is kept for a request that may have to wait for an instant.
+for _, lease in ipairs(leases) do
+    local record = load(lease)
+    local road, last_kept = record[1] == 'W' and record[10] or {order = {}, kept = 0}, nil
+    for place, number in ipairs(road.order) do
+        local is_rated = definition_of(record[9][number][1]).rate ~= nil
+        if place <= road.kept then
+            last_kept = not is_rated and record[9][number][1] or last_kept
+        elseif is_rated and last_kept then
+            return last_kept .. ' is kept for ' .. lease .. ', which may have to wait for an instant'
+        end
     end
 end
 

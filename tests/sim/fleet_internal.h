@@ -15,19 +15,23 @@ enum {
     MAX_JOBS = 64, /* of a host */
     MAX_ASKED_FOR = 90, /* by all hosts, before more is requested */
     MAX_PACKETS = 16384,
-    N_DEFINITIONS = 9,
-    N_NAMES = 10, /* of resources, instances of templates among them */
+    N_DEFINITIONS = 10,
+    N_NAMES = 11, /* of resources, instances of templates among them */
     N_USERS = 3,
     N_CHANGED = 4, /* resources and templates that operators change */
     MAX_CHANGED = 6, /* units, by operators */
     N_COPIES = 8,
     MAX_BLIND = 256,
     MAX_UNDONE = 16,
+    RATE_UNITS = 2, /* in RATE_WINDOW, of the resource with a rate */
+    RATE_BURST = 2,
+    MAX_RATED = 64,
 };
 
 #define SECOND NANOSECONDS_PER_SECOND
 #define MILLISECOND (NANOSECONDS_PER_SECOND / 1000)
 #define COOLDOWN (2 * SECOND) /* of the resource with a cooldown */
+#define RATE_WINDOW (12 * SECOND)
 
 /* Every span that the argument of doc/timing.md measures may take a twelfth more or less: NTP slews
  * a clock by no more. */
@@ -154,6 +158,17 @@ struct server {
     nanoseconds noticed_at; /* the last time */
 };
 
+struct rated_grant {
+    nanoseconds at;
+    char member[64]; /* NAME UNIT KEY */
+};
+
+struct rated {
+    struct rated_grant grants[MAX_RATED]; /* the last ones */
+    size_t n; /* ever */
+    bool is_founded;
+};
+
 enum act_word { ACT_PAUSE, ACT_RESUME, ACT_LIMIT, ACT_RESET, ACT_FORGET };
 
 /* What operators have done to one name, as far as they know. */
@@ -194,6 +209,7 @@ enum figure {
     FIGURE_FOUNDED, /* how often the first grace was ended */
     FIGURE_RATES, /* of clocks */
     FIGURE_STEPS, /* of the server's clock */
+    FIGURE_RATED, /* units, by a rate */
     N_FIGURES,
 };
 
@@ -221,6 +237,7 @@ struct fleet {
     uint64_t figures[N_FIGURES];
     uint64_t tokens[N_NAMES][32]; /* the largest with which a job has begun, by unit */
     nanoseconds ended_at[N_NAMES]; /* the last job */
+    struct rated rated;
     struct definition definitions[N_DEFINITIONS];
 };
 
@@ -255,6 +272,13 @@ bool resource_is_rare(uint32_t number);
 uint32_t unit_number(const struct unit *unit);
 bool resource_rests(uint32_t number);
 bool resource_has_quota(uint32_t number);
+
+/* ---- fleet_rates.c ---- */
+
+/* After each call. */
+void rates_look(struct fleet *fleet);
+/* The data may lack what was granted before, and nobody may notice yet. */
+void rates_forget(struct fleet *fleet);
 
 /* ---- fleet_operators.c ---- */
 

@@ -4,25 +4,27 @@
 #include <string.h>
 
 const char *const resource_names[N_NAMES] = {
-    "r0", "r1", "r2", "r3", "rest", "quota", "pool", "rare/x", "each/x", "each/y"};
+    "r0", "r1", "r2", "r3", "rest", "quota", "pool", "rate", "rare/x", "each/x", "each/y"};
 
 static const struct {
     const char *name;
     uint32_t limit; /* 0: a pool */
     uint32_t max_units_per_user;
     nanoseconds cooldown;
+    struct rate rate;
 } table[N_DEFINITIONS] = {
-    {"r0", 1, UNBOUNDED, 0},
-    {"r1", 2, UNBOUNDED, 0},
-    {"r2", 3, UNBOUNDED, 0},
-    {"r3", 5, UNBOUNDED, 0},
-    {"rest", 1, UNBOUNDED, COOLDOWN},
-    {"quota", 4, 2, 0},
-    {"pool", 0, UNBOUNDED, 0},
-    {"rare/*", 2, UNBOUNDED, 0},
-    {"each/*", 2, UNBOUNDED, 0},
+    {"r0", 1, UNBOUNDED, 0, {0}},
+    {"r1", 2, UNBOUNDED, 0, {0}},
+    {"r2", 3, UNBOUNDED, 0, {0}},
+    {"r3", 5, UNBOUNDED, 0, {0}},
+    {"rest", 1, UNBOUNDED, COOLDOWN, {0}},
+    {"quota", 4, 2, 0, {0}},
+    {"pool", 0, UNBOUNDED, 0, {0}},
+    {"rate", 3, UNBOUNDED, 0, {RATE_UNITS, RATE_WINDOW}},
+    {"rare/*", 2, UNBOUNDED, 0, {0}},
+    {"each/*", 2, UNBOUNDED, 0, {0}},
 };
-enum { FIRST_CHANGED = 2, AFTER_CHANGED = 4, RARE = 7, CHANGED_TEMPLATE = 8 };
+enum { FIRST_CHANGED = 2, AFTER_CHANGED = 4, RARE = 8, CHANGED_TEMPLATE = 9 };
 
 static char *items[] = {"a", "b", "c"};
 enum { N_ITEMS = 3 };
@@ -57,6 +59,8 @@ void resources_define(struct fleet *fleet, bool has_levels)
             .items = is_pool ? items : NULL,
             .n_items = is_pool ? N_ITEMS : 0,
             .cooldown = table[i].cooldown,
+            .rate = table[i].rate,
+            .burst = RATE_BURST,
             .keep = chance(fleet, 2, 10) * SECOND,
             .max_hold = NEVER,
             .kill_after = fleet->ttl / 30,

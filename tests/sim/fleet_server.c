@@ -191,6 +191,7 @@ void server_execute(struct fleet *fleet, const struct packet *packet, struct tex
         host->first_call = fleet->server.n_executed;
     }
     note_turned_away(fleet, packet, argc, argv);
+    rates_look(fleet);
     if (fleet->server.n_executed % CHECK_PERIOD == 0) {
         check_data(fleet);
     }
@@ -288,6 +289,7 @@ void server_is_rolled_back(struct fleet *fleet)
     server->blind[server->n_blind++] = (struct blind_span){record(fleet, "number") + 1, last_token};
     server->undone = undone;
     server->is_blind = true;
+    rates_forget(fleet);
     if (random_percent(&fleet->random, 50)) {
         server_breaks_connections(fleet);
     }

@@ -73,7 +73,7 @@ local function look_at_taken(resource, is_shown)
 end
 
 local function n_free(resource)
-    return is_blocked(resource) and 0 or max(n_available(resource), 0)
+    return is_blocked(resource) and 0 or max(rooms.n_free(resource), 0)
 end
 
 local function add_to_sum(name)

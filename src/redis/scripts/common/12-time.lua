@@ -70,7 +70,6 @@ function make.time()
         raise_number(wall * 1000)
         db.epoch = db.epoch + 1
         set_grace()
-        made.rates.forget()
         set_sequence(max(db.sequence, SEQUENCE_SAID) + SEQUENCE_MARGIN)
         call('HSET', DB, 'epoch', text_of(db.epoch), 'replid', db.now_replid, 'run', now_run(),
             'before', call('HGET', DB, 'number'), 'sequence', db.sequence_text)

@@ -75,7 +75,6 @@ function make.first_grace()
         call('HDEL', DB, 'grace')
         call('HSET', DB, 'since', '0') -- nothing was granted before
         db.grace = nil
-        made.rates.forget()
         return finish('ok', '')
     end
 

@@ -120,12 +120,5 @@ function make.rates()
         end
     end
 
-    -- A grace begins: as if all had gone.
-    function rates.forget()
-        for _, resource in pairs(resources) do
-            resource.full_at = nil
-        end
-    end
-
     return rates
 end
