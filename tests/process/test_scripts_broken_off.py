@@ -16,9 +16,9 @@ T = 30000
 DEFINITIONS = {
     "a": definition(limit=2), "b": definition(limit=2), "c": definition(limit=1, cooldown=2000),
     "q": definition(limit=4, user=2), "p": definition("pool", 0, ("x", "y", "z"), select="lru"),
-    "t/*": definition(limit=1), "m": definition(limit=2000, user=1900), "n": definition(limit=200, cooldown=2000),
+    "t/*": definition(limit=1), "r": definition(limit=9, rate=(1, 2000), burst=2), "m": definition(limit=2000, user=1900), "n": definition(limit=200, cooldown=2000),
 }
-LIMITS = {"a": 2, "b": 2, "c": 1, "q": 4, "p": 3, "t/1": 1, "m": 2000, "n": 200}
+LIMITS = {"a": 2, "b": 2, "c": 1, "q": 4, "p": 3, "t/1": 1, "r": 9, "m": 2000, "n": 200}
 
 
 def t(number):
@@ -121,6 +121,32 @@ def the_end_of_a_rest(world, a, b):
     a.acquire("1", "c")
     b.acquire("1", "c")
     ok(a.release("1"))
+    world.tick(2000)
+    return lambda **how: a.renew(**how)
+
+
+def has_its_burst(world):
+    world.database.client.hset(world.database.key["db"], "since", 0)
+    world.database.was_edited()
+    world.full_at = world.now
+
+
+def an_acquire_with_a_rate(world, a, b):
+    has_its_burst(world)
+    return lambda **how: a.acquire("1", ("r", 2), "a", holder="h", **how)
+
+
+def an_acquire_that_waits_for_a_rate(world, a, b):
+    has_its_burst(world)
+    b.acquire("1", "r")
+    return lambda **how: a.acquire("1", ("r", 2), "a", **how)
+
+
+def the_next_instant_of_a_rate(world, a, b):
+    has_its_burst(world)
+    b.acquire("1", ("r", 2))
+    a.acquire("1", "r")
+    b.acquire("2", "r", "a")
     world.tick(2000)
     return lambda **how: a.renew(**how)
 
@@ -550,6 +576,8 @@ def empty(world, *members):
     for one in members:
         ok(one.release(*(str(i) for i in range(10))))
     world.tick(3000)
+    if any(member.endswith(" *") for member, _ in world.data().raw["rest"]):
+        world.pass_time(64000, *members)  # what a rate has let go is forgotten once in a minute
     world.must_be_empty()
 
 
@@ -624,6 +652,24 @@ def test_broken_off_anywhere(redis_server, clock, scene):
         results.append(result_of(world, a, b, was_broken))
     for after, result in enumerate(results):
         assert result == results[-1], f"broken off after {after} writes"
+
+
+@pytest.mark.parametrize("scene", [an_acquire_with_a_rate, an_acquire_that_waits_for_a_rate,
+                                   the_next_instant_of_a_rate], ids=lambda scene: scene.__name__)
+def test_a_rate_is_never_exceeded(redis_server, clock, scene):
+    """What a call that was broken off would have granted may have gone; then it goes a little later."""
+    for after, world, a, b, call, broken_off in breaks(redis_server, clock, scene):
+        if broken_off(call):
+            is_safe(world.data(), LIMITS)
+            with undone(world, a, b):
+                empty(world, a, b)
+            call()
+        for _ in range(20):
+            assert world.data().in_use("r") <= 2 + (world.now - world.full_at) // 2000
+            world.tick(500)
+            for one in (a, b):
+                ok(one.renew())
+        assert not world.check().waiting(), f"broken off after {after} writes"
 
 
 GRANTING = [a_keeper_goes, a_release_that_grants, the_end_of_a_rest, a_resume, a_larger_limit,
