@@ -3,10 +3,10 @@
 -- The generic cell rate algorithm (ITU-T I.371) in its form of virtual scheduling: a resource is *full* from an instant
 -- on, when all of `burst` may go at once. Each unit that is granted moves this by a step of `window` / `rate` ms, from
 -- now at the earliest. As many units may go now as are left of `burst` after one for each step, begun or whole, until it
--- is full. What is not known is taken for granted: before a grace, `burst` was.
+-- is full. What was granted before a grace is not known, and counts as a whole burst.
 --
--- "rate NAME" of DB is `MS PART RATE WINDOW`: it is full at MS + PART / RATE, by that rate. "NAME *" in REST is when
--- somebody who waits may go there, or later than it is full: then the field goes.
+-- "rate NAME" of DB is `MS PART RATE WINDOW`: it is full at MS + PART / RATE, by that rate. "NAME *" in REST is when the
+-- first of the queue may go; if nobody waits for that, some time after it is full: then the field goes.
 function make.rates()
     local rates = {}
     local FIELD = 'rate ' -- precedes a name in DB
@@ -81,7 +81,7 @@ function make.rates()
         return max(ms - db.clock + (part > 0 and 1 or 0), 0)
     end
 
-    -- Units are granted. Before anything else about this grant is written: what is broken off has gone, too.
+    -- Units are granted. Before anything else of the grant is written: if that is broken off, they have gone, too.
     function rates.note_grant(resource, n)
         local ms, part = full_at(resource)
         if ms < db.clock then
