@@ -55,10 +55,18 @@ static void end_blindness(struct fleet *fleet)
     fleet->server.noticed_at = fleet->now;
 }
 
-/* Whether the data have a session of that host. */
+/* Whether the data have a session of that host that has said hello since the last grace began. */
 static bool has_session(const struct fleet *fleet, const struct host *host)
 {
-    return redis_data_member(fleet->server.redis.data, "{berth}:session", host->name);
+    const struct member *member =
+        redis_data_member(fleet->server.redis.data, "{berth}:session", host->name);
+    char text[64] = {0}; /* "SID INCARNATION EPOCH ..." */
+    uintmax_t epoch = 0;
+    if (member) {
+        memcpy(text, member->value.at,
+            member->value.n < sizeof text ? member->value.n : sizeof text - 1);
+    }
+    return sscanf(text, "%*u %*u %ju", &epoch) == 1 && epoch == record(fleet, "epoch");
 }
 
 /* What a call finds. */
@@ -77,8 +85,9 @@ static bool is_undone(const struct undone *undone, uint64_t call)
 }
 
 /* A host that has had an answer which was undone must notice, whatever it calls. One whose session
- * the data do not have, as it ended or began since, says hello anyway: also if it has begun again
- * and has not had the answer yet. Where a key was missing then, all of it begins from the start. */
+ * the data do not have, as it ended or began since, or have from before a grace, says hello anyway:
+ * also if it has begun again and has not had the answer yet. Where a key was missing then, all
+ * of it begins from the start. */
 static void check_notice(struct fleet *fleet, const struct packet *packet,
     const struct before *before, bool was_broken_off)
 {
