@@ -263,10 +263,15 @@ static inline const struct unit *claim_first_unit(const struct claim *claim)
     return claim->of ? claim->of->units : claim->units;
 }
 
+static inline bool lease_replaces(const struct lease *lease)
+{
+    return lease->attributes.replace != REPLACE_NOTHING;
+}
+
 /* A request that replaces others has its identity only once it is granted. */
 static inline bool lease_has_identity(const struct lease *lease)
 {
-    return lease->state == LEASE_HELD || lease->attributes.replace == REPLACE_NOTHING;
+    return lease->state == LEASE_HELD || !lease_replaces(lease);
 }
 
 /* Its own claim of the resource; NULL: it has none. */

@@ -78,7 +78,9 @@ void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why,
         identity_remove(core, claim);
         usage_remove_claim(claim);
     }
-    queue_identity_changed(core, lease);
+    if (lease->attributes.holder) {
+        queue_identity_changed(core, lease);
+    }
     shares_leave(core, lease, was_held);
     if (lease->tenant) {
         tenure_leave(lease);

@@ -62,7 +62,7 @@ static bool is_older(const struct lease *lease, uint64_t id)
 
 static struct lease *find_older(const struct core *core, const struct lease *lease)
 {
-    if (lease->attributes.replace == REPLACE_NOTHING || lease->database != 0) {
+    if (!lease_replaces(lease) || lease->database != 0) {
         return NULL;
     }
     struct group group = group_of(lease);
@@ -123,8 +123,7 @@ static bool may_be_refused(const struct lease *lease)
 
 static bool is_newer(const struct lease *lease, uint64_t id)
 {
-    return lease->attributes.replace != REPLACE_NOTHING && lease->id > id &&
-        !may_be_refused(lease);
+    return lease_replaces(lease) && lease->id > id && !may_be_refused(lease);
 }
 
 bool core_is_replaced(

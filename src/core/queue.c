@@ -32,7 +32,7 @@ static const struct claim *blocked_claim(const struct lease *lease)
 static bool lease_is_blocked(const struct core *core, const struct lease *lease)
 {
     return lease->is_away || lease->database != 0 || blocked_claim(lease) ||
-        core_identity_ahead(core, lease);
+        (!lease_has_identity(lease) && core_identity_ahead(core, lease));
 }
 
 enum wait_kind lease_waits_for(
@@ -191,7 +191,7 @@ void queue_move(struct core *core, struct lease *lease, uint64_t ticket)
 void queue_identity_changed(struct core *core, const struct lease *lease)
 {
     const char *holder = lease->attributes.holder;
-    for (size_t i = 0; holder && i < lease->n_claims; i++) {
+    for (size_t i = 0; i < lease->n_claims; i++) {
         const struct resource *resource = lease->claims[i].resource;
         struct table_node *node = NULL;
         struct lease *other;
@@ -235,7 +235,7 @@ static void hold(struct core *core, struct lease *lease, nanoseconds granted_at)
     }
     news_lease(&core->news, lease);
     quota_changed_for(core, lease);
-    if (lease->attributes.replace != REPLACE_NOTHING) {
+    if (lease_replaces(lease) && lease->attributes.holder) {
         queue_identity_changed(core, lease);
     }
 }
@@ -301,7 +301,8 @@ bool queue_grant_alone(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
     bool may = lease->n_claims == 0 ||
-        (lease->database == 0 && can_be_granted(core, lease) && !core_identity_ahead(core, lease));
+        (lease->database == 0 && can_be_granted(core, lease) &&
+            (lease_has_identity(lease) || !core_identity_ahead(core, lease)));
     for (size_t i = 0; may && i < lease->n_claims; i++) {
         may = claim_is_alone(&lease->claims[i]);
     }
