@@ -234,6 +234,7 @@ static void say_nested(struct explained *lease)
 /* It replaces others, and waits for the one that has its identity. */
 static void say_owner(struct story *story, const char *id, bool waits)
 {
+    story->waits_for_identity = true;
     reasons_say(&story->reasons, "lease %.60s, which has its identity, %s", id,
         waits ? "waits" : "runs");
     reasons_remark(&story->reasons, "waits for lease %.60s, which has its identity", id);

@@ -99,10 +99,11 @@ bool story_is_held_up(const struct story *story)
     return is_here || story->scene->state || grace_left(story) > 0;
 }
 
-/* Nobody knows when a drain, a grace or a quota lets the request go. */
+/* Nobody knows when a drain, a grace, a quota or an identity lets the request go. */
 void story_add_forecast(struct story *story, struct text *out)
 {
-    bool is_open = !story->is_limited && (story_is_held_up(story) || story->is_over_quota);
+    bool is_open = !story->is_limited &&
+        (story_is_held_up(story) || story->is_over_quota || story->waits_for_identity);
     if (story->is_limited) {
         reasons_remark(&story->reasons, "it can never start under the limit in force");
     }

@@ -17,6 +17,7 @@ struct story {
     size_t n_requests;
     const struct request_row *impossible; /* its resource has fewer units; or NULL */
     bool is_over_quota; /* its user has as much as one may */
+    bool waits_for_identity; /* another lease has that */
     uint64_t start; /* when it will start, microseconds from now; UINT64_MAX: not known */
     char forecast[NAME_BYTES + 192]; /* that, in words */
     bool is_limited; /* it wants more than the limit in force, of a resource */

@@ -80,7 +80,8 @@ def test_waits_for_its_identity(pair):
     for client in (one, two):
         row, = (row for row in rows(client, "s") if row["lease"].endswith(waiter))
         assert (row["blocked"], row["blocker"]) == ("identity", "s")
-    assert "which%20has%20its%20identity,%20runs" in "\n".join(two.lines(f"why {waiter}"))
+    why = "\n".join(two.lines(f"why {waiter}"))
+    assert f"/{holds},%20which%20has%20its%20identity,%20runs" in why and "when%20it%20will%20start%20is%20unknown" in why
     does(other, f"release {makes_room}")
     assert event(behind)[:2] == ("granted", later)
     does(one, f"release {holds}")
