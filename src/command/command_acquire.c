@@ -287,9 +287,7 @@ static bool add_levels(struct call *call, uint64_t id, struct acquire_request *a
     struct core *core = call->server->core;
     enum outcome outcome = core_add_levels(core, id, call->conn->client.uid, ask, &at_fault);
     if (outcome != OUTCOME_OK) {
-        answer_error_saying(call->out, outcome_code(outcome),
-            "%s: one level too many; a lease has at most %d resources", at_fault,
-            MAX_RESOURCES_PER_LEASE);
+        answer_error_saying(call->out, outcome_code(outcome), ANSWER_TOO_HIGH, at_fault);
         core_count_refused(core, ask, outcome);
         return false;
     }

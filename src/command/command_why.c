@@ -338,7 +338,7 @@ static void why_names(struct call *call)
     const char *at_fault;
     if (core_add_levels(call->server->core, 0, call->conn->client.uid, &ask, &at_fault) !=
         OUTCOME_OK) {
-        call_refuse(call, CODE_IMPOSSIBLE, at_fault);
+        answer_error_saying(call->out, CODE_IMPOSSIBLE, ANSWER_TOO_HIGH, at_fault);
         return;
     }
     struct subject *subject = memory_new(sizeof *subject);

@@ -27,6 +27,7 @@ size_t answer_longest_grant(const struct acquire_request *ask);
 bool answer_is_too_much(const struct acquire_request *ask, size_t more);
 #define ANSWER_NO_LEASE "no such lease: it has ended, or the id is wrong"
 #define ANSWER_TOO_MUCH "more units than one request can have"
+#define ANSWER_TOO_HIGH "%s: one level too many; a lease has at most 16 resources"
 
 /* Appends an event that names no lease. */
 void answer_event(struct text *text, enum event event);

@@ -84,6 +84,9 @@ def test_whatever_the_client_names(daemon):
     waiting = waits(three, "acquire customer/eve", 1)
     assert refused(one, "acquire total wait=0") == "would-wait"
     assert refused(one, "acquire customer/ada:4") == "impossible"
+    many = " ".join(f"customer/{i}" for i in range(15))
+    for request in (f"acquire {many}", f"why {many}"):
+        assert one.request(request).startswith("error impossible desk:%20one%20level%20too%20many;")
     refusal = one.request("acquire customer/ada customer/bob:9 wait=0")
     assert refusal.startswith("error impossible customer/bob")
     assert is_quiet(three)
