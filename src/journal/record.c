@@ -165,8 +165,9 @@ static void add_kinds(struct text *out, const struct lease *lease)
 static void add_rates(struct text *out, const struct lease *lease)
 {
     for (size_t i = 0; lease->state == LEASE_HELD && i < lease_n_all(lease); i++) {
-        struct saved_rate rate = resource_rate(lease_asked(lease, i)->resource);
-        if (rate.step != 0) {
+        const struct resource *resource = lease_asked(lease, i)->resource;
+        if (resource->meter) {
+            const struct saved_rate rate = resource_rate(resource);
             text_add_format(out, " rate=%zu,%jd,%jd,%jd", i, (intmax_t)rate.charged_at,
                 (intmax_t)rate.paid_at, (intmax_t)rate.step);
         }
