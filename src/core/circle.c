@@ -162,10 +162,30 @@ static const struct claim *claim_in_the_way(struct search *search, const struct 
     return found;
 }
 
+static bool never_goes(struct search *search, const struct claim *claim)
+{
+    return never_has_units(claim) || never_fits_quota(claim) || claim_in_the_way(search, claim);
+}
+
+/* One who waits, and is never granted all that it wants, has the identity that its lease waits
+ * for. */
+static bool waits_for_one_that_waits(struct search *search, const struct claim *claim)
+{
+    bool waits = core_identity_ahead(search->core, claim->lease);
+    const struct claim *ahead = waits ? claim_identity_ahead(search->core, claim) : NULL;
+    bool never = false;
+    if (ahead && ahead->lease->state == LEASE_WAITING) {
+        for (size_t i = 0; !never && i < ahead->lease->n_claims; i++) {
+            never = never_goes(search, &ahead->lease->claims[i]);
+        }
+    }
+    return never;
+}
+
 static bool is_never_granted(struct search *search, const struct claim *claim)
 {
-    return never_has_units(claim) || never_fits_quota(claim) ||
-        never_has_identity(search->core, claim) || claim_in_the_way(search, claim);
+    return never_goes(search, claim) || never_has_identity(search->core, claim) ||
+        waits_for_one_that_waits(search, claim);
 }
 
 static const struct claim *claim_never_granted(struct search *search, const struct lease *lease)

@@ -125,20 +125,31 @@ static bool is_barred(const struct unserved *unserved, const struct model_lease 
     return false;
 }
 
-/* For its identity. */
+static bool never_goes(const struct unserved *unserved, const struct model_lease *lease,
+    const struct model_claim *claim)
+{
+    return never_has(unserved, claim) || never_fits(unserved, lease, claim) ||
+        is_barred(unserved, lease, claim);
+}
+
+/* For its identity, which one that holds does not give back, or one that waits never gets. */
 static bool never_is_alone(const struct unserved *unserved, const struct model_lease *lease,
     const struct model_claim *claim)
 {
     const struct model_lease *ahead =
         model_identity_ahead(unserved->model, lease, claim->resource);
-    return ahead && ahead->stopping == OUTCOME_OK && is_above_one(unserved, ahead);
+    bool never = ahead && ahead->held && ahead->stopping == OUTCOME_OK &&
+        is_above_one(unserved, ahead);
+    for (size_t i = 0; ahead && !ahead->held && i < ahead->n_claims; i++) {
+        never |= never_goes(unserved, ahead, &ahead->claims[i]);
+    }
+    return never;
 }
 
 static bool is_stuck(const struct unserved *unserved, const struct model_lease *lease,
     const struct model_claim *claim)
 {
-    return never_has(unserved, claim) || never_fits(unserved, lease, claim) ||
-        never_is_alone(unserved, lease, claim) || is_barred(unserved, lease, claim);
+    return never_goes(unserved, lease, claim) || never_is_alone(unserved, lease, claim);
 }
 
 static const struct model_claim *stuck_claim(

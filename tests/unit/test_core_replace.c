@@ -219,6 +219,11 @@ static const struct story circles[] = {
             "bob waits C: d parent=A",
             "bob acquires D: s holder=x replace=waiting parent=B -> circle s",
             "bob ends B -> ok; C granted d=0"}},
+    /* B waits for what A has, and has the identity that C's job waits for. */
+    {"over one that waits",
+        {"lock d", "lock e", "bob has A: d", "bob waits B: d e holder=x",
+            "bob acquires C: e holder=x replace=waiting parent=A -> circle e",
+            "bob ends A -> ok; B granted d=0 e=0"}},
     {"but for one that is being stopped",
         {"semaphore s limit=9", "lock d", "bob has A: s holder=x pid=7", "bob has B: d",
             "bob waits C: d parent=A", "withdraw A -> ok; A watch; A stop withdrawn",
