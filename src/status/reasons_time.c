@@ -8,13 +8,15 @@
 /* "at 12:00:05, in 5s", by this host's clock; with its date if that is another day's. */
 static void add_instant(struct text *out, const struct reasons_resource *resource)
 {
-    enum { A_DAY = 24 * 3600 * 1000 };
-    char clock[32], span[32];
+    char clock[48], span[32];
+    time_t now = (time_t)(resource->wall / 1000);
     time_t at = (time_t)((resource->wall + resource->goes_in) / 1000);
-    struct tm local;
-    const char *format = resource->goes_in < A_DAY ? "at %H:%M:%S, " : "at %F %H:%M:%S, ";
-    bool is_known = resource->wall != 0 && localtime_r(&at, &local) &&
-        strftime(clock, sizeof clock, format, &local) > 0;
+    struct tm today, day;
+    bool is_known = resource->wall != 0 && localtime_r(&now, &today) && localtime_r(&at, &day);
+    if (is_known) {
+        bool is_today = today.tm_yday == day.tm_yday && today.tm_year == day.tm_year;
+        strftime(clock, sizeof clock, is_today ? "at %H:%M:%S, " : "at %F %H:%M:%S, ", &day);
+    }
     age_format(span, sizeof span, resource->goes_in + 999);
     text_add_format(out, "%sin %s", is_known ? clock : "", span);
 }
