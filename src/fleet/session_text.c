@@ -257,7 +257,7 @@ void definition_write(struct text *out, const struct definition *definition)
         const struct level *level = &definition->levels[i];
         text_add_format(out, "%s\"%s:%u\"", i > 0 ? "," : "", level->name, level->count);
     }
-    text_add(out, "]");
+    text_add(out, definition->n_levels > 0 ? "]" : "");
     if (definition->rate.units > 0) {
         text_add_format(out, ",\"rate\":%u,\"window\":%lld,\"burst\":%u", definition->rate.units,
             (long long)(definition->rate.window / NANOSECONDS_PER_MILLISECOND), definition->burst);
