@@ -248,7 +248,7 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client,
  * that id, perhaps while its client was away: that one waits no longer, whether or not anybody
  * remembers it. */
 bool core_is_replaced(
-    const struct core *core, uint32_t uid, const struct acquire_request *ask, uint64_t id);
+    struct core *core, uint32_t uid, const struct acquire_request *ask, uint64_t id);
 /* The living lease that an acquire of that user with the same `once` has made; the newest if there
  * are several, which only records and reclaims can bring about. */
 struct lease *core_find_once(struct core *core, uint32_t uid, const char *once);

@@ -46,8 +46,9 @@ struct lease *core_find_identity(
 const struct claim *claim_identity_ahead(const struct core *core, const struct claim *claim)
 {
     const struct lease *lease = claim->lease;
-    struct lease *other = core_find_identity(
-        core, claim->resource, lease->uid, lease->attributes.holder);
+    struct lease *other = claim->is_level
+        ? NULL
+        : core_find_identity(core, claim->resource, lease->uid, lease->attributes.holder);
     return other && lease_has_identity(other) ? lease_own_claim(other, claim->resource) : NULL;
 }
 

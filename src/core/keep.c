@@ -268,18 +268,23 @@ void keep_drop(struct core *core, struct lease *lease)
 void keep_note(struct progress *progress, struct lease *lease, const struct lease *other)
 {
     const struct road *road = lease->waiting->road;
-    *progress = (struct progress){.until = NEVER};
+    *progress = (struct progress){
+        .until = NEVER, .has_road = road && lease->n_claims == other->n_claims};
     for (size_t i = 0; i < other->n_claims; i++) {
         const struct claim *claim = lease_own_claim(lease, other->claims[i].resource);
+        if (!claim) {
+            progress->has_road = false;
+            continue;
+        }
         size_t index = (size_t)(claim - lease->claims);
         progress->overtaken[i] = lease->waiting->places[index].overtaken;
-        for (size_t k = 0; road && k < other->n_claims; k++) {
+        for (size_t k = 0; progress->has_road && k < other->n_claims; k++) {
             if (road->claims[k] == index) {
                 progress->claims[k] = (uint8_t)i;
             }
         }
     }
-    if (road) {
+    if (progress->has_road) {
         progress->n_kept = road->n_kept;
         progress->n_let_go = road->n_let_go;
         progress->until =
@@ -293,7 +298,7 @@ void keep_take(struct core *core, struct lease *other, const struct progress *pr
     for (size_t i = 0; i < other->n_claims; i++) {
         other->waiting->places[i].overtaken = progress->overtaken[i];
     }
-    if (!road) {
+    if (!progress->has_road) {
         return;
     }
     memcpy(road->claims, progress->claims, other->n_claims);

@@ -51,8 +51,9 @@ void keep_fall(struct core *core, struct lease *lease, const struct claim *lost)
 /* The lease is set aside or no longer waits: it stands nowhere. */
 void keep_drop(struct core *core, struct lease *lease);
 
-/* How far a request has come, for one on the same resources that takes its place. */
+/* How far a request has come, for one that names the same resources and takes its place. */
 struct progress {
+    bool has_road; /* and it wants the same levels: all below but .overtaken is known */
     nanoseconds until; /* when its patience ends; NEVER */
     uint32_t overtaken[MAX_RESOURCES_PER_LEASE]; /* in the order of the other's claims */
     uint8_t n_kept, n_let_go;

@@ -15,25 +15,37 @@
 struct group {
     uint32_t uid;
     const char *holder; /* NULL: there is none */
-    const struct resource *resources[MAX_RESOURCES_PER_LEASE]; /* what it shares does not count */
+    /* neither what it shares nor levels that it does not name count */
+    const struct resource *resources[MAX_RESOURCES_PER_LEASE];
     size_t n;
 };
 
 static struct group group_of(const struct lease *lease)
 {
-    struct group group = {
-        .uid = lease->uid, .holder = lease->attributes.holder, .n = lease->n_claims};
-    for (size_t i = 0; i < group.n; i++) {
-        group.resources[i] = lease->claims[i].resource;
+    struct group group = {.uid = lease->uid, .holder = lease->attributes.holder};
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        if (!lease->claims[i].is_level) {
+            group.resources[group.n++] = lease->claims[i].resource;
+        }
     }
     return group;
 }
 
-static bool is_in(const struct group *group, struct lease *lease)
+static bool has_resource(const struct group *group, const struct resource *resource)
 {
-    bool is_in = lease->uid == group->uid && lease->n_claims == group->n;
+    size_t i = 0;
+    while (i < group->n && group->resources[i] != resource) {
+        i++;
+    }
+    return i < group->n;
+}
+
+static bool is_in(const struct group *group, const struct lease *lease)
+{
+    struct group own = group_of(lease);
+    bool is_in = own.uid == group->uid && own.n == group->n;
     for (size_t i = 0; is_in && i < group->n; i++) {
-        is_in = lease_own_claim(lease, group->resources[i]);
+        is_in = has_resource(&own, group->resources[i]);
     }
     return is_in;
 }
@@ -127,13 +139,18 @@ static bool is_newer(const struct lease *lease, uint64_t id)
 }
 
 bool core_is_replaced(
-    const struct core *core, uint32_t uid, const struct acquire_request *ask, uint64_t id)
+    struct core *core, uint32_t uid, const struct acquire_request *ask, uint64_t id)
 {
-    struct group group = {.uid = uid, .holder = ask->attributes.holder, .n = ask->n_wants};
-    for (size_t i = 0; i < group.n; i++) {
-        group.resources[i] = core_find_resource(core, ask->wants[i].name);
-        if (!group.resources[i]) {
-            return false;
+    const struct lease asker = {.id = id, .uid = uid, .attributes = ask->attributes};
+    struct group group = {.uid = uid, .holder = ask->attributes.holder};
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        const char *name = ask->wants[i].name;
+        if (!ask->wants[i].is_level && !share_is_found(core, &asker, ask, name)) {
+            const struct resource *resource = core_find_resource(core, name);
+            if (!resource) {
+                return false;
+            }
+            group.resources[group.n++] = resource;
         }
     }
     return find_in(core, &group, is_newer, id);

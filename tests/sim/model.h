@@ -484,7 +484,7 @@ bool model_step(const struct model *model, struct model_lease *lease);
 
 /* For a request that has the place of one that has gone as far as `before`. */
 void model_go_on_from(
-    const struct model *model, struct model_lease *lease, const struct model_lease *before);
+    const struct model *model, struct model_lease *lease, struct model_lease *before);
 
 /* model_newest.c: requests that replace others */
 bool model_has_identity(const struct model_lease *lease);

@@ -262,16 +262,22 @@ bool model_step(const struct model *model, struct model_lease *lease)
 }
 
 void model_go_on_from(
-    const struct model *model, struct model_lease *lease, const struct model_lease *before)
+    const struct model *model, struct model_lease *lease, struct model_lease *before)
 {
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        for (size_t k = 0; k < lease->n_claims; k++) {
-            if (lease->claims[k].resource == before->claims[before->road[i]].resource) {
-                lease->road[i] = (uint8_t)k;
-                lease->claims[k].overtaken = before->claims[before->road[i]].overtaken;
-            }
+    uint8_t road[MODEL_WANTS];
+    size_t n = 0; /* how many of its claims both have */
+    for (size_t i = 0; i < before->n_claims; i++) {
+        const struct model_claim *theirs = &before->claims[before->road[i]];
+        struct model_claim *claim = model_claim_on(lease, theirs->resource);
+        if (claim) {
+            claim->overtaken = theirs->overtaken;
+            road[n++] = (uint8_t)(claim - lease->claims);
         }
     }
+    if (n < before->n_claims || n < lease->n_claims) {
+        return; /* a reload has changed the levels */
+    }
+    memcpy(lease->road, road, n);
     lease->n_let_go = before->n_let_go;
     if (!lease->aside && lease->n_claims > 1) {
         lease->n_kept = before->n_kept;

@@ -8,30 +8,47 @@ bool model_has_identity(const struct model_lease *lease)
     return lease->held || lease->replace == REPLACE_NOTHING;
 }
 
+/* Not only as a level. */
+static bool names(const struct model_lease *lease, const struct model_resource *resource)
+{
+    bool names = false;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        names |= lease->claims[i].resource == resource && !lease->claims[i].is_level;
+    }
+    return names;
+}
+
 const struct model_lease *model_identity_ahead(const struct model *model,
     const struct model_lease *lease, const struct model_resource *resource)
 {
-    bool waits = lease->holder != 0 && !model_has_identity(lease);
+    bool waits =
+        lease->holder != 0 && !model_has_identity(lease) && names(lease, resource);
     for (size_t i = 0; waits && i < model->n_leases; i++) {
         struct model_lease *other = model->leases[i];
         bool is_same = other->holder == lease->holder && model_has_identity(other) &&
             (other->uid == lease->uid || resource->rules.identity_shared);
-        if (is_same && model_claim_on(other, resource)) {
+        if (is_same && names(other, resource)) {
             return other;
         }
     }
     return NULL;
 }
 
-/* Of one user, with one identity, on the same resources. */
-static bool is_of_group(const struct model_lease *a, struct model_lease *b)
+/* Whether it has named each that the other has. */
+static bool names_all_of(const struct model_lease *lease, const struct model_lease *other)
 {
-    bool is = a->holder != 0 && a->holder == b->holder && a->uid == b->uid &&
-        a->n_claims == b->n_claims;
-    for (size_t i = 0; is && i < a->n_claims; i++) {
-        is = model_claim_on(b, a->claims[i].resource);
+    bool has_all = true;
+    for (size_t i = 0; i < other->n_claims; i++) {
+        has_all &= other->claims[i].is_level || names(lease, other->claims[i].resource);
     }
-    return is;
+    return has_all;
+}
+
+/* Of one user, with one identity, on the same resources. */
+static bool is_of_group(const struct model_lease *a, const struct model_lease *b)
+{
+    return a->holder != 0 && a->holder == b->holder && a->uid == b->uid && names_all_of(a, b) &&
+        names_all_of(b, a);
 }
 
 struct model_lease *model_older(const struct model *model, const struct model_lease *lease)
@@ -83,20 +100,22 @@ void model_replace_older(struct model *model, struct model_lease *lease)
 bool model_is_replaced(
     const struct model *model, uint32_t uid, const struct model_ask *ask, uint64_t id)
 {
-    for (size_t i = 0; i < model->n_leases; i++) {
-        const struct model_lease *lease = model->leases[i];
-        bool is_same = lease->id > id && lease->replace != REPLACE_NOTHING &&
-            lease->uid == uid && ask->holder != 0 && lease->holder == ask->holder &&
-            lease->n_claims == ask->n_wants;
-        for (size_t k = 0; is_same && k < ask->n_wants; k++) {
-            const struct model_resource *resource = model_find_resource(model, ask->wants[k].name);
-            is_same = resource && model_claim_on(model->leases[i], resource);
-        }
-        if (is_same) {
-            return true;
+    struct model_lease asked = {.uid = uid, .holder = ask->holder};
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        struct model_claim *claim = &asked.claims[asked.n_claims++];
+        claim->resource = model_find_resource(model, ask->wants[i].name);
+        claim->is_level = ask->wants[i].is_level;
+        if (!claim->resource) {
+            return false;
         }
     }
-    return false;
+    bool is_replaced = false;
+    for (size_t i = 0; i < model->n_leases; i++) {
+        const struct model_lease *lease = model->leases[i];
+        is_replaced |= lease->id > id && lease->replace != REPLACE_NOTHING &&
+            is_of_group(&asked, lease);
+    }
+    return is_replaced;
 }
 
 uint64_t model_replaced_holder(const struct model *model, uint64_t id)
