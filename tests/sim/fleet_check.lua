@@ -32,6 +32,17 @@ local function is_all(record, name)
     return string.find(',' .. names .. ',', ',' .. name .. ',', 1, true) ~= nil
 end
 
+-- The names that its identity is of: all but levels.
+local function identified_names(record)
+    local levels, names = ',' .. (string.match(record[8], ' levels=(%S+)') or '') .. ',', {}
+    for _, claim in ipairs(record[7] ~= '' and record[9] or {}) do
+        if not string.find(levels, ',' .. claim[1] .. ',', 1, true) then
+            names[#names + 1] = claim[1]
+        end
+    end
+    return names
+end
+
 local function n_in(set, what)
     return call('ZLEXCOUNT', key(set), '[' .. what .. ' ', '(' .. what .. '!')
 end
@@ -129,16 +140,15 @@ local function owner_of(record, name)
     return owners[name .. ' ' .. record[7] .. ' ' .. record[5]]
 end
 for _, lease in ipairs(leases) do
-    local record, names = load(lease), {}
-    local who = record[7] .. ' ' .. record[5]
-    for i, claim in ipairs(record[7] ~= '' and record[9] or {}) do
-        local other = owner_of(record, claim[1])
-        names[i] = claim[1]
+    local record = load(lease)
+    local who, names = record[7] .. ' ' .. record[5], identified_names(record)
+    for _, name in ipairs(names) do
+        local other = owner_of(record, name)
         if record[1] == 'H' or record[1] == 'W' and not takes_places(record) then
             if other then
-                return lease .. ' and ' .. other .. ' have the identity ' .. who .. ' at ' .. claim[1]
+                return lease .. ' and ' .. other .. ' have the identity ' .. who .. ' at ' .. name
             end
-            owners[claim[1] .. ' ' .. who] = lease
+            owners[name .. ' ' .. who] = lease
         end
     end
     table.sort(names)
@@ -155,9 +165,9 @@ end
 -- The first name where another lease has its identity, if it waits for that.
 local function owned_name(lease)
     local record = load(lease)
-    for _, claim in ipairs(takes_places(record) and record[9] or {}) do
-        if owner_of(record, claim[1]) then
-            return claim[1]
+    for _, name in ipairs(takes_places(record) and identified_names(record) or {}) do
+        if owner_of(record, name) then
+            return name
         end
     end
 end
