@@ -100,6 +100,27 @@ def test_other_counts_and_another_order_are_the_same(world):
     assert replaced(a) == ["1"]
 
 
+def test_whatever_the_levels(world):
+    """A reload has given them to the newer one only, or taken them."""
+    a, b = world.several(2, NAMES)
+    a.acquire("x", ("w", 3), "b")
+    reply = a.acquire("1", "w", holder="i", info=info())
+    for i, level in enumerate(["a", "b", None]):
+        levels = () if level is None else (level,)
+        again = b.acquire(str(i + 2), "w", *levels, holder="i",
+                          info=info() + "".join(f" levels={name}" for name in levels))
+        assert (again.word, again.ticket) == ("waiting", reply.ticket)
+    assert replaced(a) == ["1"] and replaced(b) == ["2", "3"]
+    ok(a.release("x"))
+    assert list(b.granted()) == ["4"]
+
+
+def test_not_for_an_identity_at_a_level(world):
+    a, b = world.several(2, NAMES)
+    a.acquire("x", "w", holder="i")
+    assert b.acquire("1", "a", "w", holder="i", info=info() + " levels=w").word == "granted"
+
+
 def test_its_own_priority(world, two):
     a, b = two
     first = pushes(a, "1", "a", priority=5)

@@ -1,26 +1,30 @@
 -- ---- requests that take the place of older ones: doc/ordering.md. For calls of a database that has had one ----
 --
--- A *group* is the leases of one identity, user and set of names. A replaced one has the state R: it is in no queue,
--- has no identity, and says to whoever asks for it again which is its heir, until its daemon gives it back.
+-- A *group* is the leases of one identity, user and set of names, but for levels. A replaced one has the state R: it is
+-- in no queue, has no identity, and says to whoever asks for it again which is its heir, until its daemon gives it back.
 function make.newest()
     local newest = {}
 
-    local function is_of_group(lease, other)
-        if other.uid ~= lease.uid or #other.claims ~= #lease.claims then
+    local function has_all_of(claims, others)
+        if #claims ~= #others then
             return false
         end
-        for _, claim in ipairs(lease.claims) do
-            if not claim_on(other, claim.name) then
+        for _, claim in ipairs(others) do
+            if not claim_on({claims = claims}, claim.name) then
                 return false
             end
         end
         return true
     end
 
+    local function is_of_group(lease, other)
+        return other.uid == lease.uid and has_all_of(rooms.identified(lease), rooms.identified(other))
+    end
+
     -- The others of its group.
     local function group_of(lease)
-        local group = {}
-        for _, key in ipairs(lease.holder ~= '' and other_owners(lease, lease.claims[1]) or {}) do
+        local group, claim = {}, rooms.identified(lease)[1]
+        for _, key in ipairs(claim and other_owners(lease, claim) or {}) do
             local other = load_lease(key)
             if is_of_group(lease, other) then
                 group[#group + 1] = other
@@ -61,7 +65,8 @@ function make.newest()
 
     -- Who has the lease's identity there; nil: nobody. Those whose place a new request takes are not in its way.
     function newest.owner_at(lease, claim)
-        for _, key in ipairs(lease.replace and other_owners(lease, claim) or {}) do
+        local waits = lease.replace and claim_on({claims = rooms.identified(lease)}, claim.name)
+        for _, key in ipairs(waits and other_owners(lease, claim) or {}) do
             local other = load_lease(key)
             local makes_room = not lease.record and other.state == 'W' and is_of_group(lease, other)
             if newest.has_identity(other) and not makes_room then
@@ -109,7 +114,8 @@ function make.newest()
     function newest.take_over(lease, older)
         for _, other in ipairs(older or group_of(lease)) do
             if older or other.state ~= 'H' and is_older(other, lease) then
-                if lease.road and other.state == 'W' and lease.state == 'W' and other.ticket == lease.ticket then
+                if lease.road and other.state == 'W' and lease.state == 'W' and other.ticket == lease.ticket
+                    and has_all_of(lease.claims, other.claims) then
                     made.roads.inherit(lease, other)
                 end
                 end_wait(other, lease.key)
