@@ -11,6 +11,9 @@ enum { TICKET_BITS = 53 };
 
 #define TICKET_FIRST_MAX ((UINT64_C(1) << TICKET_BITS) - 1)
 
+/* Of all others: as many as there may be, the smaller id decides. */
+#define TICKET_NUMBER_MAX (TICKET_FIRST_MAX / 2 - 1)
+
 static inline bool ticket_is_first(uint64_t ticket)
 {
     return ticket > TICKET_FIRST_MAX / 2 + 1;

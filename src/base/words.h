@@ -15,6 +15,7 @@ enum {
     HOLDER_BYTES = 128, /* identities */
     REASON_BYTES = 256,
     PROGRAM_BYTES = 64,
+    SHARE_BYTES = 32, /* whose turn a request takes: order = fair */
     ONCE_BYTES = 32,
     PROOF_BYTES = 3990, /* a hash, tokens, and the units of levels: a line is longer */
     LEASE_ID_SIZE = 14, /* 13 digits of base 32 and a NUL */

@@ -206,6 +206,9 @@ static bool parse_attributes(struct call *call, struct acquire_request *ask)
         answer_error_saying(call->out, CODE_BAD_VALUE, "replace: needs holder");
         return false;
     }
+    if (ask->attributes.share && !name_is_valid(ask->attributes.share)) {
+        return refuse_value(call, KEY_INDEX_share);
+    }
     ask->has_kill_after = keys[KEY_INDEX_kill_after] != NULL;
     ask->has_on_lost = keys[KEY_INDEX_on_lost] != NULL;
     return true;

@@ -389,7 +389,11 @@ static void check_order(struct loading *loading)
     const struct definition *definition = section->object;
     if (section->lines[KEY_max_overtakes] != 0 && definition->order != ORDER_FIRST_FIT) {
         KEY_COMPLAIN(loading, KEY_max_overtakes,
-            "is only for order = first-fit; fifo lets no request pass");
+            "is only for order = first-fit; %s lets no request pass",
+            definition->order == ORDER_FAIR ? "fair" : "fifo");
+    }
+    if (section->lines[KEY_fair_by] != 0 && definition->order != ORDER_FAIR) {
+        KEY_COMPLAIN(loading, KEY_fair_by, "is only for order = fair");
     }
 }
 

@@ -147,8 +147,9 @@ static bool same_text(const void *a, const void *b)
 
 /* ---- choices: words in the order of their enum ---- */
 
-static const char *const order_words[] = {"fifo", "first-fit", NULL};
+static const char *const order_words[] = {"fifo", "first-fit", "fair", NULL};
 static const char *const selection_words[] = {"lru", "first", "random", NULL};
+static const char *const flow_words[] = {"user", "share", NULL};
 static const char *const sharing_words[] = {"per-user", "shared", NULL};
 static const char *const showing_words[] = {"all", "owner", NULL};
 static const char *const logging_words[] = {"changes", "leases", NULL};
@@ -157,7 +158,7 @@ static const char *const refusal_words[] = {"yes", "no", NULL};
 static const char *const scope_words[] = {"host", "fleet", NULL};
 static const char *const tls_version_words[] = {"1.2", "1.3", NULL};
 
-static_assert(ORDER_FIFO == 0 && ORDER_FIRST_FIT == 1, "order_words");
+static_assert(ORDER_FIFO == 0 && ORDER_FIRST_FIT == 1 && ORDER_FAIR == 2, "order_words");
 static_assert(SELECT_LRU == 0 && SELECT_FIRST == 1 && SELECT_RANDOM == 2, "selection_words");
 static_assert(TLS_MIN_1_2 == 0 && TLS_MIN_1_3 == 1, "tls_version_words");
 static_assert(sizeof(enum tls_min_version) == sizeof(unsigned), "parse_choice stores unsigned");

@@ -18,6 +18,7 @@ enum kind {
 enum queue_order {
     ORDER_FIFO,
     ORDER_FIRST_FIT, /* a later request that fits may pass, max_overtakes times */
+    ORDER_FAIR, /* as fifo, but a request's ticket is its rank: core/fair.h */
 };
 
 enum selection {
@@ -77,6 +78,7 @@ struct definition {
     uint32_t max_overtakes; /* first-fit: how often one waiter may be passed */
     uint32_t max_instances; /* templates */
     int32_t max_priority;
+    bool fair_by_share; /* fair: flows are the words of requests; else users */
     bool identity_shared; /* identities are not per uid */
     bool shows_to_owner_only; /* only its uid and admins see what a lease says about itself */
     bool refuses_programs; /* each of its leases must have a job that can be stopped */

@@ -128,6 +128,10 @@ struct waiting {
     struct lane *lane; /* if a resource bounds its users' units; else NULL */
     struct sorted_set_node lane_node; /* in .lane_set, one of the lane's sets, or NULL */
     struct sorted_set *lane_set;
+    struct resource *fair; /* on which it has its rank: core/fair.h */
+    struct flow *flow; /* there; NULL: none */
+    struct sorted_set_node flow_node; /* in .flow->waiters, if there is one */
+    uint64_t number; /* its id as a rule: in whose order those with one word go (core/fair.c) */
     TAILQ_ENTRY(waiting) nested_link; /* in core.nested, if it is there: circle_enter() */
     bool aside; /* in no queue, for a reason outside the queues */
     struct place places[]; /* in the order of lease.claims */
@@ -158,7 +162,7 @@ struct tenant {
 };
 
 struct lease {
-    uint64_t id; /* in host scope also the ticket, unless it was moved */
+    uint64_t id; /* in host scope also the ticket, unless it has one of its own */
     struct client *client; /* whose list has it; NULL once ended */
     union {
         struct { /* while it lives */
@@ -229,8 +233,8 @@ struct lease {
     void *origin;
     void *entry; /* fleet scope: its session's */
 
-    uint64_t ticket; /* 0: none yet; in host scope only while it waits, if it is not its id
-                        (base/ticket.h) */
+    uint64_t ticket; /* 0: none yet; in host scope only while it waits, if its rank (core/fair.h,
+                        base/ticket.h) is not its id */
     struct tenant *tenant; /* fleet scope, once linked; else NULL */
     uint64_t news_serial; /* its newest entry in the news; 0: none */
     char *kept; /* what a later version has written, to be written again; or NULL; owned */

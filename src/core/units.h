@@ -16,7 +16,7 @@ void units_write(struct text *text, const struct lease *lease);
 void units_write_of(struct text *text, const struct claim *claim);
 /* How long that gets at most if these wants, whose definitions are known, are granted, whatever
  * their units; a waiting lease's " want=NAME,COUNT" is no longer, and neither is a share's
- * " share=NAME,COUNT,LEASE". */
+ * " uses=NAME,COUNT,LEASE". */
 size_t units_max_bytes(struct core *core, const struct requested_resource *wants, size_t n);
 /* The same of a waiting lease. */
 size_t units_max_bytes_of(struct core *core, const struct lease *lease);

@@ -124,7 +124,7 @@ static char *write_words(char *to, const struct record *record)
 /* Of what it waits for, and of shares: their units are in another record. */
 static char *write_want_of(char *to, const struct claim *claim)
 {
-    to = put_string(to, claim_is_share(claim) ? " share=" : " want=");
+    to = put_string(to, claim_is_share(claim) ? " uses=" : " want=");
     to = put_string(to, claim->resource->name);
     to = put_number(put_byte(to, ','), claim->count);
     if (claim_is_share(claim)) {

@@ -72,7 +72,7 @@ static size_t max_bytes_of_units(struct ledger *ledger, const struct lease *leas
         units_write_of(&units, &lease->claims[i]);
     }
     size_t length = units.length + lease->n_claims * UNITS_RATE_BYTES +
-        lease->n_shares * sizeof " share=,10000," + LEASE_ID_SIZE +
+        lease->n_shares * sizeof " uses=,10000," + LEASE_ID_SIZE +
         strlen(" all=65535 levels=16");
     text_deinit(&units);
     return length;

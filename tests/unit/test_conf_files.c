@@ -218,8 +218,8 @@ Test(conf_files, the_sample_is_good_without_its_semicolons)
     for (char *c = text; (c = strstr(c, "\n;")); c++) {
         memmove(c + 1, c + 2, strlen(c + 2) + 1);
     }
-    /* those that need order = first-fit, a rate, scope = fleet or another url */
-    static const char *const conditional[] = {"max-overtakes =", "burst =", "redis =",
+    /* those that need order = first-fit or fair, a rate, scope = fleet or another url */
+    static const char *const conditional[] = {"max-overtakes =", "fair-by =", "burst =", "redis =",
         "sentinel-password-file =", "sentinel-user =", "ca-file =", "cert-file =", "key-file =",
         "server-name =", "tls-min-version ="};
     for (size_t i = 0; i < sizeof conditional / sizeof conditional[0]; i++) {

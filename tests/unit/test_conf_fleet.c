@@ -385,8 +385,8 @@ static const struct text_and_errors uses[] = {
         "t.conf:4: [lock a] scope: \"flete\" is not host or fleet"},
     {REDIS "[lock a]\nscope = fleet\norder = first-fit\n",
         "t.conf:5: [lock a] order: not in fleet scope yet: first-fit is for scope = host; a "
-        "fleet's "
-        "order is fifo"},
+        "fleet's order is fifo or fair"},
+    {REDIS "[lock a]\nscope = fleet\norder = fair\nfair-by = share\n", ""},
     {REDIS "[lock a]\nscope = fleet\norder = fifo\n", ""},
     {REDIS "[lock a]\nkeep = 5s\nscope = fleet\n", ""},
     /* all in one run */
@@ -400,7 +400,7 @@ static const struct text_and_errors uses[] = {
         "valid with ttl = 30s of [redis]; it may be at most 11200ms, or the ttl must be at least "
         "33s\n"
         "t.conf:9: [lock b] order: not in fleet scope yet: first-fit is for scope = host; a "
-        "fleet's order is fifo\n"
+        "fleet's order is fifo or fair\n"
         "t.conf:11: [lock c] redis: is only for scope = fleet"},
 };
 

@@ -183,7 +183,7 @@ Test(conf_lines, all_errors_are_reported_in_line_order)
         "t.conf:8: [pool p] items: \"x\" appears twice, first in line 8\n"
         "t.conf:9: [pool p] items: \"x\" appears twice, first in line 8\n"
         "t.conf:10: [lock a]: this name appears twice, first in line 1\n"
-        "t.conf:11: [lock a] order: \"lifo\" is not fifo or first-fit");
+        "t.conf:11: [lock a] order: \"lifo\" is not fifo, first-fit or fair");
 }
 
 static void expect_one_error_in_bytes(const char *bytes, size_t n, const char *expected)

@@ -403,6 +403,12 @@ Test(conf_values, keys_that_do_not_go_together)
     expect_errors("[lock a]\nrate = 1/366d\nburst = 10\n",
         "t.conf:3: [lock a] burst: would take more than 10 years to come back at this rate");
     expect_errors("[lock a]\nrate = 1/365d\nburst = 9\n", "");
+    expect_errors("[lock a]\nmax-overtakes = 3\norder = fair\n",
+        "t.conf:2: [lock a] max-overtakes: is only for order = first-fit; fair lets no "
+        "request pass");
+    expect_errors("[lock a]\norder = fair\nfair-by = user\n", "");
+    expect_errors("[lock a]\nfair-by = share\n",
+        "t.conf:2: [lock a] fair-by: is only for order = fair");
     expect_errors("[lock a]\nmax-instances = 3\n",
         "t.conf:2: [lock a] max-instances: is for templates only, whose names end in /*");
     expect_errors("[lock a]\nown-names = yes\n",
@@ -471,6 +477,7 @@ static const char *const other_values[N_VALUE_TYPES] = {
     [VALUE_selection] = "random",
     [VALUE_on_lost] = "warn",
     [VALUE_nested] = "share",
+    [VALUE_flow] = "share",
     [VALUE_sharing] = "shared",
     [VALUE_showing] = "owner",
     [VALUE_scope] = "fleet",
@@ -502,9 +509,10 @@ static struct conf *load_with(
     char *text;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    fprintf(out, "[redis]\nurl = redis://h\n[redis other]\nurl = redis://i\n[%s x/*]\n%s%s%s",
+    fprintf(out, "[redis]\nurl = redis://h\n[redis other]\nurl = redis://i\n[%s x/*]\n%s%s%s%s",
         section_words[kind], strcmp(key->word, "max-overtakes") == 0 ? "order = first-fit\n" : "",
         strcmp(key->word, "burst") == 0 ? "rate = 1/5m\n" : "",
+        strcmp(key->word, "fair-by") == 0 ? "order = fair\n" : "",
         strcmp(key->word, "redis") == 0 ? "scope = fleet\n" : "");
     for (size_t i = 0; i < N_KEYS; i++) {
         const struct key_row *needed = &key_table[i];

@@ -205,7 +205,7 @@ Test(watch, one_object_for_each_event)
         "\"since\":-700,\"bound\":null,\"all\":false,\"away\":false,\"until\":null,\"shares\":null,"
         "\"stopping\":null,"
         "\"unread\":false,\"pid\":12,\"uid\":1001,\"host\":null,\"hidden\":false,\"holder\":null,"
-        "\"user\":null,\"program\":\"load\",\"reason\":null,\"units\":[0,1],"
+        "\"user\":null,\"share\":null,\"program\":\"load\",\"reason\":null,\"units\":[0,1],"
         "\"units_cut\":false}\n");
     take("ended a units=etl:0 uid=1000 how=released ended=1795397399000 held=5000 waited=0\nend\n");
     const char *begins =

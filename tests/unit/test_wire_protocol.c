@@ -30,7 +30,7 @@ Test(tables, every_command_row_is_whole)
         cr_expect_leq((int)row->right, RIGHT_DAEMON_ADMIN, "%s", row->word);
         cr_expect_leq(row->min, row->max, "%s", row->word);
         cr_expect_leq(row->max, (int)MAX_ARGUMENTS, "%s", row->word);
-        cr_expect_eq(row->keys >> N_REQUEST_KEYS, 0, "%s", row->word);
+        cr_expect_eq((uint64_t)row->keys >> N_REQUEST_KEYS, 0, "%s", row->word);
         cr_expect(row->help && row->help[0], "%s", row->word);
         for (size_t j = 0; j < i; j++) {
             cr_expect_str_neq(row->word, command_table[j].word);
@@ -40,11 +40,11 @@ Test(tables, every_command_row_is_whole)
 
 Test(tables, every_key_is_of_some_command)
 {
-    uint32_t keys = 0;
+    uint64_t keys = 0;
     for (size_t i = 0; i < N_COMMANDS; i++) {
         keys |= command_table[i].keys;
     }
-    cr_expect_eq(keys, (UINT32_C(1) << N_REQUEST_KEYS) - 1);
+    cr_expect_eq(keys, (UINT64_C(1) << N_REQUEST_KEYS) - 1);
     for (size_t i = 0; i < N_REQUEST_KEYS; i++) {
         expect_word(request_key_table[i].word);
     }
