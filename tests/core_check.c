@@ -133,8 +133,10 @@ static bool stands_before(const struct lease *a, const struct lease *b)
         return is_first;
     }
     bool by_priority = a->attributes.priority != b->attributes.priority && !is_first;
+    bool by_ticket = ticket_of_a != ticket_of_b;
     return by_priority ? a->attributes.priority > b->attributes.priority
-                       : ticket_of_a < ticket_of_b;
+        : by_ticket    ? ticket_of_a < ticket_of_b
+                       : a->id < b->id;
 }
 
 static void check_set(const struct sorted_set *order, enum standing standing)
@@ -199,6 +201,12 @@ static void check_waiting(struct core *core, struct lease *lease)
     REQUIRE(!could_go || core_is_granting_suspended(core) || lease_is_detached(lease));
     REQUIRE(!lease_keeps(lease) || quota_fits(lease));
     REQUIRE(!waiting->lane_set || waiting->lane);
+    if (waiting->flow) {
+        uint64_t ticket = lease->ticket != 0 ? lease->ticket : lease->id;
+        REQUIRE(waiting->flow_node.major == ticket && lease->database == 0);
+        REQUIRE(waiting->fair->definition->order == ORDER_FAIR);
+        REQUIRE(lease_own_claim(lease, waiting->fair));
+    }
 }
 
 static void check_usages(const struct resource *resource)
@@ -371,4 +379,9 @@ void core_check(struct core *core)
     check_tallies(core, n_claims);
     REQUIRE(n_fleet == n_fleet_listed);
     REQUIRE(n_held == core->n_held && core->leases.n == core->n_held + core->n_waiting);
+}
+
+uint64_t core_last_number(const struct core *core)
+{
+    return core->last_id;
 }

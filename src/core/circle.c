@@ -134,7 +134,7 @@ static bool blocks(const struct place *place)
 {
     const struct definition *definition = place->claim->resource->definition;
     bool may_be_passed =
-        definition->order != ORDER_FIFO && place->overtaken < definition->max_overtakes;
+        definition->order == ORDER_FIRST_FIT && place->overtaken < definition->max_overtakes;
     return !may_be_passed && never_has_units(place->claim);
 }
 

@@ -1,5 +1,6 @@
 /* define.c - start and reload: from one set of definitions to the next. */
 #include "base/memory.h"
+#include "core/fair.h"
 #include "core/internal.h"
 #include "core/queue.h"
 
@@ -106,6 +107,16 @@ static void identity_rekey(struct core *core, struct resource *resource)
     free(waiters);
 }
 
+static void rejoin_waiters(const struct resource *resource)
+{
+    size_t n;
+    struct claim **waiters = place_waiters(resource, &n);
+    for (size_t i = 0; i < n; i++) {
+        fair_rejoin(waiters[i]->lease);
+    }
+    free(waiters);
+}
+
 /* The units are of the same kind as before. Runtime changes last until their key's value
  * changes. */
 static void resource_redefine(
@@ -131,6 +142,9 @@ static void resource_redefine(
     }
     if (before->identity_shared != next->identity_shared) {
         identity_rekey(core, resource);
+    }
+    if (before->order != next->order || before->fair_by_share != next->fair_by_share) {
+        rejoin_waiters(resource);
     }
     registry_list_changed(core, resource);
     definition_free(remains);

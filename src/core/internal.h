@@ -64,6 +64,7 @@ struct core {
 
     uint64_t first_id; /* smaller ones are of earlier runs */
     uint64_t last_id, last_token, last_client;
+    uint64_t last_ticket; /* no number is smaller while anybody waits: core/fair.c */
     uint64_t random;
     size_t n_held, n_waiting;
     core_waiter_filter *judge; /* or NULL */

@@ -75,9 +75,9 @@ bool resource_has_turn(const struct resource *resource, const struct sorted_set_
 {
     const struct definition *definition = resource->definition;
     struct sorted_set_node *node = sorted_set_first(&resource->queue);
-    bool is_fifo = definition->order == ORDER_FIFO;
+    bool is_strict = definition->order != ORDER_FIRST_FIT;
     for (int i = 0; node && sorted_set_node_is_before(node, own); node = sorted_set_next(node)) {
-        if (is_fifo || place_of_node(node)->overtaken >= definition->max_overtakes ||
+        if (is_strict || place_of_node(node)->overtaken >= definition->max_overtakes ||
             ++i == FIRST_FIT_WINDOW) {
             return false;
         }

@@ -101,10 +101,11 @@ static void deny(struct core *core, struct lease *older, const struct lease *by,
 static void take_place(struct core *core, struct lease *lease, struct lease *older,
     nanoseconds now, struct effects *effects)
 {
-    uint64_t ticket = lease_rank(older);
+    uint64_t ticket = lease_rank(older), number = older->waiting->number;
     struct progress progress;
     keep_note(&progress, older, lease);
     deny(core, older, lease, now, effects);
+    lease->waiting->number = number;
     queue_move(core, lease, ticket);
     keep_take(core, lease, &progress);
     effects_change(effects, lease);

@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "base/ticket.h"
 #include "core/circle.h"
+#include "core/fair.h"
 #include "core/internal.h"
 #include "core/queue.h"
 
@@ -368,7 +369,10 @@ void core_move(struct core *core, struct lease *lease, bool is_first, nanosecond
     struct effects *effects)
 {
     uint64_t number = ++core->last_id;
-    queue_move(core, lease, is_first ? ticket_of_first(number) : number);
+    uint64_t ticket =
+        is_first ? ticket_of_first(number) : fair_next_ticket(core, lease, number);
+    lease->waiting->number = number;
+    queue_move(core, lease, ticket);
     effects_change(effects, lease);
     core_settle(core, now, effects);
 }

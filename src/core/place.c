@@ -9,9 +9,7 @@ void place_insert(struct sorted_set *order, struct sorted_set_node *node, const 
     uint32_t weight)
 {
     uint64_t ticket = lease_rank(lease);
-    uint64_t row = ticket_is_first(ticket)
-        ? 0
-        : (uint64_t)(1 + MAX_PRIORITY - lease->attributes.priority);
+    uint64_t row = ticket_is_first(ticket) ? 0 : place_row(lease->attributes.priority);
     sorted_set_insert_weighted(order, node, row << TICKET_BITS | ticket, lease->id, weight);
 }
 

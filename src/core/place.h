@@ -5,6 +5,11 @@
 #include "base/memory.h"
 #include "core/core.h"
 
+/* Of those that nobody has moved to the front. */
+static inline uint64_t place_row(int32_t priority)
+{
+    return (uint64_t)(1 + MAX_PRIORITY - priority);
+}
 /* Inserts in that order: the bigger priority first, then the smaller ticket, then the smaller id;
  * fleet leases in that of their requests. Only sorted_set_sum_below() uses the weight. */
 void place_insert(struct sorted_set *order, struct sorted_set_node *node, const struct lease *lease,

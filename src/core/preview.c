@@ -1,6 +1,6 @@
 #include "core/preview.h"
 
-#include "base/ticket.h"
+#include "core/fair.h"
 #include "core/internal.h"
 #include "core/keep.h"
 #include "core/place.h"
@@ -13,10 +13,6 @@ enum { MAX_UNITS_LOOKED_AT = 1000, MAX_TIMERS_LOOKED_AT = 1000 };
 
 /* ---- places ---- */
 
-/* Where a new request of priority 0 would stand. */
-static const struct sorted_set_node last_place = {
-    .major = (UINT64_C(2) + MAX_PRIORITY) << TICKET_BITS};
-
 static uint32_t count_before(const struct sorted_set *order, const struct sorted_set_node *node)
 {
     return sorted_set_count_below(order, node->major, node->minor);
@@ -27,9 +23,8 @@ static struct sorted_set_node *earlier_of(struct sorted_set_node *a, struct sort
     return !a || (b && sorted_set_node_is_before(b, a)) ? b : a;
 }
 
-struct ahead resource_ahead(const struct resource *resource, const struct claim *claim)
+struct ahead resource_ahead(const struct resource *resource, const struct sorted_set_node *own)
 {
-    const struct sorted_set_node *own = claim ? &claim_place(claim)->node : &last_place;
     struct sorted_set_node *first =
         earlier_of(sorted_set_first(&resource->queue), sorted_set_first(&resource->kept));
     bool is_ahead = first && sorted_set_node_is_before(first, own);
@@ -51,11 +46,12 @@ static bool fits_quota(const struct resource *resource, uint32_t uid, uint32_t c
 static bool has_now(
     const struct resource *resource, uint32_t uid, const struct requested_resource *want)
 {
-    uint32_t kept = sorted_set_sum_below(&resource->kept, last_place.major, last_place.minor);
+    const struct sorted_set_node place = fair_new_place(resource, uid, want->count, want->is_all);
+    uint32_t kept = sorted_set_sum_below(&resource->kept, place.major, place.minor);
     return !resource_is_blocked(resource) &&
         (uint64_t)kept + want->count <= resource_available(resource) &&
         (!want->is_all || (kept == 0 && resource_is_untaken(resource))) &&
-        resource_has_turn(resource, &last_place) && fits_quota(resource, uid, want->count);
+        resource_has_turn(resource, &place) && fits_quota(resource, uid, want->count);
 }
 
 /* Of one want. */

@@ -11,15 +11,15 @@
 enum outcome core_preview_acquire(struct core *core, uint32_t uid,
     const struct acquire_request *ask, nanoseconds now, const char **at_faultp);
 
-/* Who waits for a resource of host scope ahead of a claim. */
+/* Who waits for a resource of host scope ahead of a place. */
 struct ahead {
     uint32_t n_active; /* in line */
     uint32_t n_aside; /* passed over at present */
     struct claim *first; /* the first of those in line; NULL: none */
 };
 
-/* `claim` waits; NULL: a new request of priority 0, behind all others of its priority. */
-struct ahead resource_ahead(const struct resource *resource, const struct claim *claim);
+/* The place is a waiting claim's, or fair_new_place(). */
+struct ahead resource_ahead(const struct resource *resource, const struct sorted_set_node *own);
 
 /* When the next of its units has cooled down; NEVER if none cools down, or if it has more than 1000
  * units and none of them is among the next 1000 of all resources. */

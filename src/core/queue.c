@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "core/circle.h"
+#include "core/fair.h"
 #include "core/internal.h"
 #include "core/keep.h"
 #include "core/place.h"
@@ -146,6 +147,7 @@ void queue_enter(struct core *core, struct lease *lease, nanoseconds until)
     lease->waiting = waiting;
     waiting->lease = lease;
     waiting->road = road_new(lease);
+    fair_enter(core, lease);
     core->n_waiting++;
     circle_enter(core, lease);
     if (until != NEVER) {
@@ -165,6 +167,7 @@ void queue_leave(struct core *core, struct lease *lease)
     circle_leave(core, lease);
     sorted_set_discard(&core->wait_timers, &waiting->timer);
     leave_line(core, lease);
+    fair_leave(lease);
     charge_give_back(&waiting->charge, &core->accounts);
     free(waiting->road);
     free(waiting);
@@ -175,7 +178,7 @@ void queue_move(struct core *core, struct lease *lease, uint64_t ticket)
 {
     struct road *road = lease->waiting->road;
     leave_line(core, lease);
-    lease->ticket = ticket;
+    fair_set_ticket(lease, ticket);
     for (size_t i = 0; i < lease->n_claims; i++) {
         claim_place(&lease->claims[i])->overtaken = 0; /* as if it had just asked */
     }
@@ -277,6 +280,7 @@ static void lease_grant(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
     count_overtaken(lease);
+    fair_is_granted(core, lease);
     queue_leave(core, lease);
     grant(core, lease, now, effects);
 }
@@ -316,6 +320,7 @@ bool queue_try(struct core *core, struct lease *lease, nanoseconds now, struct e
 {
     bool may = can_be_granted(core, lease) && !lease->waiting->aside && !lease_lacks(lease) &&
         quota_fits(lease);
+    may = may && fair_turn(lease) == lease;
     if (may) {
         lease_grant(core, lease, now, effects);
     }
@@ -337,7 +342,7 @@ static bool can_act(const struct core *core, struct lease *lease)
 static void look_at_queue(struct core *core, const struct resource *resource)
 {
     const struct definition *definition = resource->definition;
-    int look_at = definition->order == ORDER_FIFO ? 1 : FIRST_FIT_WINDOW;
+    int look_at = definition->order == ORDER_FIRST_FIT ? FIRST_FIT_WINDOW : 1;
     struct sorted_set_node *node = sorted_set_first(&resource->queue);
     if (resource->meter) {
         meter_begin_look(resource->meter);
@@ -392,8 +397,13 @@ static void queue_go_on(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
     if (can_be_granted(core, lease) && !lease_lacks(lease)) {
-        lease_grant(core, lease, now, effects);
-        effects_append(effects, EFFECT_GRANTED, lease, lease->client, OUTCOME_OK);
+        struct lease *next = fair_turn(lease);
+        if (next != lease) {
+            fair_swap(core, lease, next);
+            effects_change(effects, lease);
+        }
+        lease_grant(core, next, now, effects);
+        effects_append(effects, EFFECT_GRANTED, next, next->client, OUTCOME_OK);
     } else {
         keep_gain(core, lease, now);
     }

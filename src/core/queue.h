@@ -9,8 +9,8 @@
  *   - or, in fleet scope, for as long as it waits: a database decides.
  *
  * An active lease is granted when it may go in the queues of all its resources and each has enough
- * units, beside those kept for older leases (keep.h). Under `fifo` the head may go; under
- * `first-fit`, one of the first FIRST_FIT_WINDOW, if nobody before it has been overtaken
+ * units, beside those kept for older leases (keep.h). Under `fifo` and `fair` the head may go;
+ * under `first-fit`, one of the first FIRST_FIT_WINDOW, if nobody before it has been overtaken
  * max-overtakes times. */
 #pragma once
 

@@ -402,6 +402,8 @@ void resource_free(struct resource *resource)
 {
     assert(sorted_set_is_empty(&resource->holders) && resource_waiting(resource) == 0);
     table_deinit(&resource->usages);
+    table_deinit(&resource->flows);
+    table_deinit(&resource->fair_clocks);
     for (uint32_t i = 0; i < resource->n_units; i++) {
         if (resource->units[i]->item) {
             table_remove(&resource->items, &keyed(resource->units[i])->by_item);

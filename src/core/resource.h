@@ -96,6 +96,8 @@ struct resource {
     /* places of those whose count is kept, in order; weighted by the count */
     struct sorted_set kept;
     struct sorted_set aside; /* places of all other waiters, in order */
+    struct table flows; /* fair: struct flow by whose they are */
+    struct table fair_clocks; /* fair: by priority: core/fair.c */
     struct table usages; /* struct usage by uid */
     struct usage *idle_usage; /* the latest in .usages that has no claim any more; or NULL */
 

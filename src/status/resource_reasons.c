@@ -1,7 +1,9 @@
 #include "status/resource_reasons.h"
 
 #include "base/ticket.h"
+#include "core/fair.h"
 #include "core/meter.h"
+#include "core/place.h"
 #include "core/preview.h"
 #include "core/usage.h"
 
@@ -17,6 +19,7 @@ struct subject {
     uint32_t units_of_all; /* as many as are free when nothing is taken */
     uint32_t units_wanted;
     const struct claim *claim; /* of a lease of this host that waits; or NULL */
+    struct sorted_set_node place; /* host scope: the claim's, or a new request's */
     const char *key; /* of another host's; NULL with .claim, and for a new request */
     const struct fleet_row *own; /* that lease's in the listing; or NULL */
     struct lease_walk walk; /* over holders, then waiters */
@@ -94,7 +97,7 @@ static uint64_t position_of(const struct subject *subject)
     } else if (subject->row.listed) {
         position = subject->row.line.waiting + 1;
     } else if (!subject->scene->database) {
-        const struct ahead ahead = resource_ahead(here, NULL);
+        const struct ahead ahead = resource_ahead(here, &subject->place);
         position = (uint64_t)ahead.n_active + ahead.n_aside + 1;
     }
     return position;
@@ -140,6 +143,11 @@ static void resource_reasons_begin(struct subject *subject, const struct scene *
     lease_walk_resume(&subject->walk, scene);
     subject->is_at_holder = next_row(subject) && subject->lease.line.is_held;
     subject->own = find_own(subject);
+    if (!scene->database) {
+        subject->place = waiter->claim
+            ? claim_place(waiter->claim)->node
+            : fair_new_place(row->here, scene->viewer->uid, wants, wants == WANTS_ALL);
+    }
     nanoseconds cooled = next_cooled(subject);
     subject->described = (struct reasons_resource){
         .line = &row->line,
@@ -220,6 +228,27 @@ static void add_reserved(void *context, const char *unit, const char *reason)
     }
 }
 
+/* Whose turn it is where the order is fair. Of fleet scope a listing does not say who is ahead. */
+static void say_turns(struct reasons *reasons, const struct subject *subject)
+{
+    const struct status_resource *line = &subject->row.line;
+    const struct lease *own = subject->claim ? subject->claim->lease : NULL;
+    const char *flow = strcmp(line->order, "fair") == 0 ? "user" : "share";
+    uint64_t n = subject->described.position > 0 ? subject->described.position - 1 : 0;
+    if (n > 0 && !subject->scene->database) {
+        uint32_t uid = own ? own->uid : subject->scene->viewer->uid;
+        const char *word = own ? own->attributes.share : NULL;
+        uint64_t n_own = fair_n_own(subject->row.here, uid, word, &subject->place);
+        uint64_t n_others = n_own < n ? n - n_own : 0;
+        reasons_say(reasons,
+            "the order of %s is fair, each %s in turn: %llu of those ahead %s %s%s", line->name,
+            flow, (unsigned long long)n_others, n_others == 1 ? "is of another" : "are of other",
+            flow, n_others == 1 ? "" : "s");
+    } else if (n > 0) {
+        reasons_say(reasons, "the order of %s is fair: each %s in turn", line->name, flow);
+    }
+}
+
 /* Of those passed over a listing says nothing; where nothing is granted, all wait. */
 static struct reasons_ahead count_ahead(const struct subject *subject)
 {
@@ -228,18 +257,24 @@ static struct reasons_ahead count_ahead(const struct subject *subject)
     bool is_counted = !subject->row.listed && !resource_is_blocked(here);
     return (struct reasons_ahead){
         .n = position > 0 ? position - 1 : 0,
-        .n_aside = is_counted ? resource_ahead(here, subject->claim).n_aside : 0,
+        .n_aside = is_counted ? resource_ahead(here, &subject->place).n_aside : 0,
     };
 }
 
-/* A new request stands behind all others of its priority. */
+/* A new request stands behind all others of its priority, unless the order is fair. */
+static bool is_before_new(const struct subject *subject, const struct status_lease *line)
+{
+    bool is_first = ticket_is_first(line->ticket.number);
+    uint64_t row = is_first ? 0 : place_row((int32_t)line->priority);
+    return (row << TICKET_BITS | line->ticket.number) <= subject->place.major;
+}
+
 static bool is_ahead(const struct subject *subject)
 {
     const struct lease_row *lease = &subject->lease;
     return subject->claim ? lease->own != subject->claim->lease
         : subject->key    ? strcmp(lease->line.id, subject->key) != 0
-                          : subject->row.listed ||
-            ticket_priority(lease->line.ticket.number, lease->line.priority) >= 0;
+                          : subject->row.listed || is_before_new(subject, &lease->line);
 }
 
 /* What is kept is not free; of a lease on several resources the others are not known. */
@@ -406,6 +441,9 @@ struct request_row resource_reasons(struct reasons *reasons, const struct scene 
     resource_row_for_each_reserved(&subject.row, add_reserved, &reserved);
     if (subject.row.listed || !scene->database) {
         nobody_is_ahead = add_ahead(reasons, &subject, forecast);
+        if (line->order && strncmp(line->order, "fair", 4) == 0) {
+            say_turns(reasons, &subject);
+        }
     } else {
         forecast->is_cut = true; /* only the database knows */
     }

@@ -57,6 +57,17 @@ static void set_changed(struct status_resource *line, const char *what, struct o
     line->change_reason = shown.reason;
 }
 
+/* As this host's file says; NULL: fifo. */
+static const char *order_word(const struct definition *definition)
+{
+    enum queue_order order = definition ? definition->order : ORDER_FIFO;
+    bool by_share = definition && definition->fair_by_share;
+    return order == ORDER_FIRST_FIT ? "first-fit"
+        : order != ORDER_FAIR       ? NULL
+        : by_share                  ? "fair-by-share"
+                                    : "fair";
+}
+
 static struct status_resource line_of(
     const char *name, const char *kind, const struct scene *scene)
 {
@@ -66,6 +77,7 @@ static struct status_resource line_of(
         .scope = scene->database ? "fleet" : "host",
         .database = scene->database,
         .database_state = scene->state,
+        .order = order_word(definition_of_name(scene->core, name)),
     };
 }
 

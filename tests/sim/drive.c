@@ -4,6 +4,7 @@
 #include "../unit/core_remember.h"
 #include "core/internal.h"
 #include "journal/record.h"
+#include "tests/core_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +46,7 @@ static struct definitions *definitions_new(uint64_t seed)
             .max_instances = rules->max_instances,
             .max_priority = rules->max_priority,
             .identity_shared = rules->identity_shared,
+            .fair_by_share = rules->fair_by_share,
             .max_hold = rules->max_hold,
             .kill_after = rules->kill_after,
             .on_lost = rules->on_lost,
@@ -221,6 +223,10 @@ void core_ask_init(struct core_ask *out, struct simulation *simulation, const st
         snprintf(out->holder, sizeof out->holder, "h%u", ask->holder % 1000);
         out->ask.attributes.holder = out->holder;
     }
+    if (ask->share != 0) {
+        snprintf(out->share, sizeof out->share, "w%u", ask->share % 10);
+        out->ask.attributes.share = out->share;
+    }
     if (ask->once != 0) {
         out->ask.attributes.once = once_text(out->once, ask->once);
     }
@@ -380,7 +386,8 @@ static void do_move(struct simulation *simulation, const struct operation *opera
     core_move(simulation->core, find_lease(simulation, operation->lease), operation->is_first,
         operation->now, &simulation->effects);
     take_effects(simulation);
-    model_move(simulation->model, operation->lease, operation->is_first);
+    model_move(simulation->model, operation->lease, core_last_number(simulation->core),
+        operation->is_first);
 }
 
 static void do_renew(struct simulation *simulation, const struct operation *operation)

@@ -68,7 +68,7 @@ struct lease *find_lease(const struct simulation *simulation, uint64_t id);
 
 struct core_ask {
     struct acquire_request ask; /* points to the others, and into the operation */
-    char holder[MODEL_NAME], once[16];
+    char holder[MODEL_NAME], share[MODEL_NAME], once[16];
 };
 void core_ask_init(
     struct core_ask *out, struct simulation *simulation, const struct model_ask *ask);

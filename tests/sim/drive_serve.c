@@ -74,7 +74,7 @@ static uint64_t some_parent(const struct simulation *simulation, int client, str
     return id;
 }
 
-/* Later, and with a smaller priority than all before. */
+/* Later, and with no bigger priority than all before; where the order is fair, it may be next. */
 static void newcomer(struct simulation *simulation, struct random *random)
 {
     struct operation operation = {.kind = OPERATION_ACQUIRE,
@@ -89,7 +89,8 @@ static void newcomer(struct simulation *simulation, struct random *random)
     }
     ask->n_wants -= ask->n_wants == 2 && strcmp(ask->wants[0].name, ask->wants[1].name) == 0;
     ask->wait = NEVER;
-    ask->priority = -5;
+    ask->priority = LOWEST_PRIORITY;
+    ask->share = random_below(random, 3);
     ask->parent =
         random_percent(random, 50) ? some_parent(simulation, operation.client, random) : 0;
     simulation_step(simulation, &operation);

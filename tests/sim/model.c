@@ -323,10 +323,18 @@ static enum outcome model_enter(
     struct model_lease *lease = model_lease_make(model);
     *lease = *filled;
     lease->is_new = false;
+    bool is_alone = true;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        is_alone &= model_waiting(model, lease->claims[i].resource) == 0;
+    }
+    model->last_ticket = model->n_waiters > 0 ? model->last_ticket : 0;
+    lease->moved = model_rank(model, lease, lease->id);
+    lease->number = lease->id;
     model_lease_enter(model, lease);
     model_sort(model);
     if (model_may_go(model, lease)) {
         model_require_outcome(model, OUTCOME_OK, NULL);
+        lease->moved = is_alone ? 0 : lease->moved; /* it has not waited */
         model_lease_grant(model, lease, &model->trace->grant);
         model_replace_older(model, lease);
         return OUTCOME_OK;
@@ -350,6 +358,7 @@ struct model_lease model_lease_of(
         .uid = (uint32_t)model->client_uids[client],
         .holder = ask->holder,
         .replace = ask->replace,
+        .share = ask->share,
         .once = ask->once,
         .priority = ask->priority,
         .parent = ask->parent,

@@ -19,6 +19,8 @@ enum {
     MODEL_TEMPLATES = 2,
     MODEL_LEASES = 64,
     MODEL_CLIENTS = 10,
+    LOWEST_PRIORITY = -1, /* of those that are drawn */
+    MODEL_PRIORITIES = 4, /* from there on */
     MODEL_UIDS = 4, /* 0 ... 3; 0 is root, who owns what operators make */
     MODEL_EVENTS = 4 * MODEL_LEASES,
 };
@@ -41,7 +43,7 @@ struct rules {
     uint32_t burst;
     uint32_t max_waiters, max_units_per_user, max_overtakes, max_instances;
     int32_t max_priority;
-    bool identity_shared;
+    bool identity_shared, fair_by_share;
     nanoseconds max_hold, kill_after;
     enum on_lost on_lost;
     struct {
@@ -69,6 +71,7 @@ struct model_ask {
     int32_t priority;
     uint32_t holder; /* 0 = none */
     enum replace replace;
+    uint32_t share; /* 0 = none */
     uint64_t parent;
     uint32_t once; /* 0 = none; unique to this ask */
     enum binding binding;
@@ -146,6 +149,10 @@ struct model_resource {
     struct model_unit units[MODEL_UNITS];
     uint8_t order[MODEL_UNITS]; /* pools: items in their order */
     uint32_t n_order;
+    /* fair: the largest rank granted while others of that priority wait; 0: not known */
+    uint64_t clocks[MODEL_PRIORITIES];
+    /* fair: 1 + the word that was granted last, while others of that user wait; 0: not known */
+    uint32_t last_words[MODEL_UIDS][MODEL_PRIORITIES];
     const struct model *model;
     nanoseconds charged_at, paid_at; /* with a rate: as of struct meter */
     nanoseconds rate_due; /* when somebody there is to be looked at again; or NEVER */
@@ -175,11 +182,12 @@ struct model_lease {
     uint64_t id;
     int client;
     uint64_t linked; /* a number of `moment`: since when it has been that client's */
-    uint32_t uid, holder, once;
+    uint32_t uid, holder, once, share;
     enum replace replace;
     int32_t priority;
-    uint64_t moved; /* when an operator did, or the id of the one whose place it has: a number among
-                       the ids; 0: never, or it is held */
+    uint64_t moved; /* its ticket: by its rank or an operator, or of the one whose place it has; 0:
+                       its id, or it is held */
+    uint64_t number; /* when it asked or was moved, or who had its place did; 0: as its ticket */
     bool is_first; /* moved before all, not behind those of its priority */
     uint64_t parent;
     bool held, aside, blocked;
@@ -279,6 +287,7 @@ struct model {
     size_t n_tokens;
     uint64_t token_floor; /* the largest ever remembered */
     uint64_t first_id, last_id;
+    uint64_t last_ticket; /* no number is smaller while anybody waits */
     struct model_past past[MODEL_LEASES]; /* after a restart: not made again (yet) */
     size_t n_past;
     bool closed;
@@ -503,6 +512,19 @@ uint64_t model_replaced_holder(const struct model *model, uint64_t id);
 /* It leaves the queue and stands at its place again. */
 void model_stand_again(struct model *model, struct model_lease *lease);
 
+/* model_fair.c: order = fair */
+/* Which ticket the lease gets that begins to wait, or is moved behind those that do. */
+uint64_t model_rank(struct model *model, struct model_lease *lease, uint64_t number);
+/* Whose word's turn it is of those who could have the place of a lease that may go. */
+struct model_lease *model_fair_turn(struct model *model, struct model_lease *lease);
+void model_fair_swap(struct model_lease *lease, struct model_lease *other);
+/* Call after waiters have gone, or their rules have changed. */
+void model_fair_forget(struct model *model);
+/* It is no waiter any more. */
+void model_fair_left(struct model *model, const struct model_lease *lease);
+/* A waiter gets its units. */
+void model_fair_granted(struct model *model, struct model_lease *lease);
+
 /* model_circle.c: requests that wait for each other */
 /* Its own ancestors are in its way, whatever all others give back. */
 bool model_is_behind_ancestors(
@@ -515,8 +537,8 @@ const char *model_circle_name(const struct model *model, struct model_lease *lea
 /* model_queue.c: who goes next */
 struct model_lease *model_lease_make(struct model *model);
 void model_lease_enter(struct model *model, struct model_lease *lease);
-/* An operator moves it. */
-void model_move(struct model *model, uint64_t lease, bool is_first);
+/* An operator moves it, with that number. */
+void model_move(struct model *model, uint64_t lease, uint64_t number, bool is_first);
 /* Frees it; gives its units back if it held any. `why` is counted; OUTCOME_OK is not. */
 void model_lease_leave(struct model *model, struct model_lease *lease, enum outcome why);
 /* The same; its client is told. */

@@ -116,8 +116,8 @@ static bool is_barred(const struct unserved *unserved, const struct model_lease 
         const struct model_claim *theirs =
             other->station < 0 ? NULL : &other->claims[other->station];
         bool stands = theirs && theirs->resource == claim->resource;
-        bool bars =
-            stands && (rules->order == ORDER_FIFO || theirs->overtaken >= rules->max_overtakes);
+        bool bars = stands &&
+            (rules->order != ORDER_FIRST_FIT || theirs->overtaken >= rules->max_overtakes);
         if (bars && never_has(unserved, theirs) && fits_sometime(unserved, other)) {
             return true;
         }

@@ -241,6 +241,7 @@ void model_define(struct model *model, const struct rules_file *file)
             resource->template = NULL;
         }
     }
+    model_fair_forget(model);
     deny_the_impossible(model);
     model_pump(model);
     arrange(model);

@@ -76,7 +76,7 @@ static bool is_its_turn(
         if (!model_stands_at(other, claim->resource)) {
             continue;
         }
-        if (rules->order == ORDER_FIFO ||
+        if (rules->order != ORDER_FIRST_FIT ||
             other->claims[other->station].overtaken >= rules->max_overtakes) {
             return false;
         }

@@ -91,6 +91,7 @@ void model_replace_older(struct model *model, struct model_lease *lease)
         if (!lease->held && stands_before(&before, lease)) {
             lease->moved = before.moved ? before.moved : before.id;
             lease->is_first = before.is_first;
+            lease->number = before.number ? before.number : lease->moved;
             model_stand_again(model, lease);
             model_go_on_from(model, lease, &before);
         }

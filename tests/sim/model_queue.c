@@ -130,7 +130,9 @@ static bool goes_first(const struct model_lease *a, const struct model_lease *b)
     if (a->is_first || b->is_first) {
         return a->is_first && (!b->is_first || turn_of_a > turn_of_b);
     }
-    return a->priority != b->priority ? a->priority > b->priority : turn_of_a < turn_of_b;
+    return a->priority != b->priority ? a->priority > b->priority
+        : turn_of_a != turn_of_b      ? turn_of_a < turn_of_b
+                                      : a->id < b->id;
 }
 
 static void insert(struct model *model, struct model_lease *lease)
@@ -144,6 +146,7 @@ static void insert(struct model *model, struct model_lease *lease)
 
 void model_lease_enter(struct model *model, struct model_lease *lease)
 {
+    lease->number = lease->number ? lease->number : lease->moved ? lease->moved : lease->id;
     insert(model, lease);
     model_road_begin(lease);
     lease->aside = true;
@@ -160,11 +163,20 @@ static void list_remove(struct model_lease **list, size_t *np, const struct mode
     *np = n;
 }
 
+static void leave_waiters(struct model *model, const struct model_lease *lease)
+{
+    list_remove(model->waiters, &model->n_waiters, lease);
+    if (!lease->held) {
+        model_fair_left(model, lease);
+    }
+    model_fair_forget(model);
+}
+
 void model_lease_leave(struct model *model, struct model_lease *lease, enum outcome why)
 {
     model_count_end(model, lease, why);
     model_history_end(model, lease, why);
-    list_remove(model->waiters, &model->n_waiters, lease);
+    leave_waiters(model, lease);
     list_remove(model->leases, &model->n_leases, lease);
     for (size_t i = 0; lease->held && i < lease->n_claims; i++) {
         struct model_claim *claim = &lease->claims[i];
@@ -189,7 +201,7 @@ static void count_overtaken(struct model *model, struct model_lease *lease)
 
 void model_lease_hold(struct model *model, struct model_lease *lease)
 {
-    list_remove(model->waiters, &model->n_waiters, lease);
+    leave_waiters(model, lease);
     lease->held = true;
     lease->moved = 0;
 }
@@ -197,6 +209,7 @@ void model_lease_hold(struct model *model, struct model_lease *lease)
 void model_lease_grant(struct model *model, struct model_lease *lease, const struct grant *grant)
 {
     count_overtaken(model, lease);
+    model_fair_granted(model, lease);
     model_count_grant(model, lease);
     for (size_t i = 0; i < lease->n_claims; i++) {
         model_claim_take_units(model, lease, &lease->claims[i], grant->claims[i].units,
@@ -273,7 +286,15 @@ static bool step(struct model *model)
     for (size_t i = 0; i < model->n_waiters; i++) {
         struct model_lease *lease = model->waiters[i];
         if (model_may_go(model, lease)) {
-            grant_next(model, lease);
+            struct model_lease *next = model_fair_turn(model, lease);
+            if (next != lease) {
+                model_fair_swap(lease, next);
+                list_remove(model->waiters, &model->n_waiters, lease);
+                list_remove(model->waiters, &model->n_waiters, next);
+                insert(model, lease);
+                insert(model, next);
+            }
+            grant_next(model, next);
             return true;
         }
         if (!lease->aside && model_step(model, lease)) {
@@ -343,22 +364,24 @@ size_t model_n_held(const struct model *model)
 
 void model_stand_again(struct model *model, struct model_lease *lease)
 {
-    list_remove(model->waiters, &model->n_waiters, lease);
+    leave_waiters(model, lease);
     model_set_aside(lease);
     insert(model, lease);
     model_sort(model);
 }
 
-void model_move(struct model *model, uint64_t id, bool is_first)
+void model_move(struct model *model, uint64_t id, uint64_t number, bool is_first)
 {
     struct model_lease *lease = model_find_lease(model, id);
     model->moment++;
-    lease->moved = ++model->last_id;
-    lease->is_first = is_first;
+    REQUIRE(number > model->last_id, "move %ju after %ju", number, model->last_id);
+    model->last_id = lease->number = number;
     for (size_t i = 0; i < lease->n_claims; i++) {
         lease->claims[i].overtaken = 0;
     }
     lease->n_let_go = 0;
+    lease->moved = is_first ? number : model_rank(model, lease, number);
+    lease->is_first = is_first;
     model_stand_again(model, lease);
     model_settle(model);
 }

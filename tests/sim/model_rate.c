@@ -175,7 +175,8 @@ nanoseconds model_rate_restore(struct model *model, const struct saved_claim *cl
 static nanoseconds look_at(const struct model *model, const struct model_resource *resource)
 {
     nanoseconds due = NEVER;
-    size_t n_seen = 0, n_may_be_seen = resource->rules.order == ORDER_FIFO ? 1 : FIRST_FIT_WINDOW;
+    size_t n_seen = 0;
+    size_t n_may_be_seen = resource->rules.order == ORDER_FIRST_FIT ? FIRST_FIT_WINDOW : 1;
     for (size_t i = 0; i < model->n_waiters && n_seen < n_may_be_seen; i++) {
         struct model_lease *lease = model->waiters[i];
         if (!model_stands_at(lease, resource)) {

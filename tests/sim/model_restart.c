@@ -37,6 +37,7 @@ void model_restart(struct model *model, uint64_t first)
     memset(model->counts, 0, sizeof model->counts);
     model->n_counts = 0;
     model->first_id = first;
+    model->last_ticket = 0;
     if (first <= model->last_id) { /* the state is lost: only what is remembered counts */
         model->last_id = first - 1;
         model->n_tokens = 0;
@@ -145,6 +146,7 @@ static struct model_lease *add_lease(struct model *model, const struct model_lea
 {
     struct model_lease *made = model_lease_make(model);
     *made = *lease;
+    made->number = 0;
     return made;
 }
 

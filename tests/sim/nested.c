@@ -43,7 +43,7 @@ static void make_definition(struct definition *definition, size_t i)
     *definition = (struct definition){
         .name = names[i],
         .kind = is_lock ? KIND_LOCK : KIND_SEMAPHORE,
-        .order = random_percent(random, 30) ? ORDER_FIRST_FIT : ORDER_FIFO,
+        .order = PICK(random, ORDER_FIRST_FIT, ORDER_FIFO, ORDER_FAIR),
         .limit = is_lock ? 1 : PICK(random, 1, 2, 2, 3, 4),
         .cooldown = (nanoseconds)PICK(random, 0, 0, 0, 1) * NANOSECONDS_PER_SECOND,
         .max_hold = NEVER,

@@ -93,6 +93,7 @@ static void make_ask(struct model_ask *ask, const struct model *model, struct ra
     ask->priority = (int32_t)PICK(random, 0, 0, 0, 0, 1, 2) - (int32_t)PICK(random, 0, 0, 0, 1);
     ask->holder = random_percent(random, 20) ? 1 + random_below(random, 5) : 0;
     ask->replace = ask->holder != 0 ? PICK(random, 0, 0, REPLACE_WAITING, REPLACE_RUNNING) : 0;
+    ask->share = random_below(random, 3);
     ask->parent = random_percent(random, 10) ? some_lease(model, random) : 0;
     ask->once = random_percent(random, 20) ? new_once(model, random) : 0;
     make_binding(ask, random);
@@ -375,6 +376,7 @@ static void make_reclaim_unknown(struct operation *operation, const struct model
         .priority = lease->priority,
         .holder = lease->holder,
         .replace = lease->replace,
+        .share = lease->share,
         .parent = lease->parent,
         .once = lease->once,
         .binding = lease->binding,

@@ -18,8 +18,8 @@ static void print_ask(const struct model_ask *ask)
             ask->wants[i].is_all ? "=all" : "");
     }
     const char *bound = ask->is_programs ? "peer" : bindings[ask->binding];
-    printf(" wait=%g priority=%d holder=h%u replace=%s", seconds(ask->wait), ask->priority,
-        ask->holder, replace_words[ask->replace]);
+    printf(" wait=%g priority=%d holder=h%u", seconds(ask->wait), ask->priority, ask->holder);
+    printf(" share=w%u replace=%s", ask->share, replace_words[ask->replace]);
     printf(" parent=%ju once=%u bound=%s ttl=%g", (uintmax_t)ask->parent, ask->once, bound,
         seconds(ask->ttl));
     if (ask->has_kill_after) {
@@ -39,7 +39,9 @@ static void print_rules(const struct rules *rules)
     for (uint32_t i = 0; i < rules->n_items; i++) {
         printf("%si%u", i > 0 ? "," : "", rules->items[i]);
     }
-    printf(" %s=%u", rules->order == ORDER_FIFO ? "fifo" : "max-overtakes", rules->max_overtakes);
+    static const char *const orders[] = {"fifo", "max-overtakes", "fair"};
+    printf(" %s=%u", orders[rules->order],
+        rules->order == ORDER_FAIR ? rules->fair_by_share : rules->max_overtakes);
     printf(" cooldown=%g keep=%g max-waiters=%u", seconds(rules->cooldown), seconds(rules->keep),
         rules->max_waiters);
     printf(" rate=%u/%g burst=%u", rules->rate.units, seconds(rules->rate.window), rules->burst);

@@ -40,7 +40,8 @@ static void make_rules(struct rules *rules, bool is_pool, struct random *random)
     } else {
         rules->limit = rules->kind == KIND_LOCK ? 1 : PICK(random, 1, 2, 3, 3, 4, 4, 5, 6, 7, 0);
     }
-    rules->order = random_percent(random, 30) ? ORDER_FIRST_FIT : ORDER_FIFO;
+    rules->order = PICK(random, ORDER_FIRST_FIT, ORDER_FIFO, ORDER_FAIR);
+    rules->fair_by_share = random_percent(random, 30);
     rules->selection = (enum selection)random_below(random, 3);
     rules->cooldown = (nanoseconds)PICK(random, 0, 0, 0, 0, 1, 2, 5) * NANOSECONDS_PER_SECOND;
     if (random_percent(random, 25)) {

@@ -152,7 +152,11 @@ static void set_key(struct definition *definition, const char *key, const char *
             : value[0] == 'f'                   ? SELECT_FIRST
                                                 : SELECT_RANDOM;
     } else if (strcmp(key, "order") == 0) {
-        definition->order = strcmp(value, "first-fit") == 0 ? ORDER_FIRST_FIT : ORDER_FIFO;
+        definition->order = strcmp(value, "first-fit") == 0 ? ORDER_FIRST_FIT
+            : strcmp(value, "fair") == 0                    ? ORDER_FAIR
+                                                            : ORDER_FIFO;
+    } else if (strcmp(key, "fair-by") == 0) {
+        definition->fair_by_share = strcmp(value, "share") == 0;
     } else if (strcmp(key, "rate") == 0) {
         definition->rate.units = number(value);
         definition->rate.window = seconds(strchr(value, '/') + 1);
