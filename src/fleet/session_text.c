@@ -262,5 +262,8 @@ void definition_write(struct text *out, const struct definition *definition)
         text_add_format(out, ",\"rate\":%u,\"window\":%lld,\"burst\":%u", definition->rate.units,
             (long long)(definition->rate.window / NANOSECONDS_PER_MILLISECOND), definition->burst);
     }
+    if (definition->order == ORDER_FAIR) {
+        text_add_format(out, ",\"fair\":\"%s\"", definition->fair_by_share ? "share" : "user");
+    }
     text_add(out, "}");
 }

@@ -121,13 +121,14 @@ def breaking_library(scripts):
 
 
 def definition(kind="semaphore", limit=1, items=(), select="first", cooldown=0, max_waiters=1000,
-               user=0, shared=False, keep=10000, rate=None, burst=1):
-    """As berthd writes it. `rate`: so many units in so many ms."""
+               user=0, shared=False, keep=10000, rate=None, burst=1, fair=None):
+    """As berthd writes it. `rate`: so many units in so many ms. `fair`: "user" or "share"."""
     rated = {"rate": rate[0], "window": rate[1], "burst": burst} if rate else {}
+    turns = {"fair": fair} if fair else {}
     return json.dumps({
         "kind": kind, "limit": limit, "select": select, "cooldown": cooldown, "keep": keep,
         "max-waiters": max_waiters, "max-units-per-user": user, "shared": shared,
-        "items": list(items), **rated}, separators=(",", ":"))
+        "items": list(items), **rated, **turns}, separators=(",", ":"))
 
 
 def slots_of(units):
@@ -407,7 +408,7 @@ class Data:
         # An acquire that was broken off, and refused when repeated, is owned until the next hello.
         # Its identity is nobody's: a request for it looks whether the lease exists.
         assert owned == set(self.leases) if settled else owned >= set(self.leases)
-        assert not settled or {member.split(" ")[3] for member, _ in self.raw["identities"]} <= set(self.leases)
+        assert not settled or {member.split(" ")[-1] for member, _ in self.raw["identities"]} <= set(self.leases)
         resting = {" ".join(where) for where, keys in self.held.items() if keys == ["-"]}
         ends = {f"{name} {unit}" for name, word in (member.split(" ") for member, _ in self.raw["rest"])
                 for unit in units_of_word(word) if word != "*"}  # that one is of a rate

@@ -2,6 +2,7 @@
 unsafe, and repeating the call brings about what one whole call would have."""
 
 import contextlib
+import re
 
 import pytest
 
@@ -17,8 +18,9 @@ DEFINITIONS = {
     "a": definition(limit=2), "b": definition(limit=2), "c": definition(limit=1, cooldown=2000),
     "q": definition(limit=4, user=2), "p": definition("pool", 0, ("x", "y", "z"), select="lru"),
     "t/*": definition(limit=1), "r": definition(limit=9, rate=(1, 2000), burst=2), "m": definition(limit=2000, user=1900), "n": definition(limit=200, cooldown=2000),
+    "f": definition(limit=2, fair="user"),
 }
-LIMITS = {"a": 2, "b": 2, "c": 1, "q": 4, "p": 3, "t/1": 1, "r": 9, "m": 2000, "n": 200}
+LIMITS = {"a": 2, "b": 2, "c": 1, "q": 4, "p": 3, "t/1": 1, "r": 9, "m": 2000, "n": 200, "f": 2}
 
 
 def t(number):
@@ -55,6 +57,57 @@ def an_acquire_of_an_instance(world, a, b):
 def an_acquire_of_many(world, a, b):
     b.acquire("1", ("m", 7))
     return lambda **how: a.acquire("1", ("m", 1200), ("n", 100), **how)
+
+
+def some_take_turns(world, a, b):
+    a.acquire("0", ("f", 2), uid=1)
+    for i in range(1, 4):
+        a.acquire(str(i), "f", uid=1)
+    b.acquire("0", "f", "b", uid=2)
+
+
+def an_acquire_with_a_rank(world, a, b):
+    some_take_turns(world, a, b)
+    return lambda **how: b.acquire("1", "f", uid=2, holder="h", **how)
+
+
+def an_acquire_with_a_rank_that_goes_at_once(world, a, b):
+    a.acquire("0", "f", uid=1)
+    a.acquire("1", ("f", 2), uid=1)
+    a.acquire("2", ("f", 2), uid=1)
+    return lambda **how: b.acquire("1", "f", uid=2, **how)
+
+
+def a_release_that_moves_a_turn_on(world, a, b):
+    some_take_turns(world, a, b)
+    return lambda **how: a.release("0", **how)
+
+
+def a_grant_of_the_last_one_in_turn(world, a, b):
+    some_take_turns(world, a, b)
+    ok(a.release("2", "3"))
+    return lambda **how: a.release("0", **how)
+
+
+def a_release_that_lets_another_word_go(world, a, b):
+    some_take_turns(world, a, b)
+    a.acquire("4", "f", uid=1, info="pid=1 share=y")
+    b.acquire("1", "f", uid=1, info="pid=1 share=x")
+    ok(a.release("0", "1"))
+    return lambda **how: a.release("2", **how)
+
+
+def a_move_to_another_turn(world, a, b):
+    some_take_turns(world, a, b)
+    return lambda **how: b.admin("move", a.key("1"), "last", **how)
+
+
+def a_listing_of_turns(world, a, b):
+    some_take_turns(world, a, b)
+    ticket = world.data().leases[b.key("0")]["ticket"]
+    lose(world, a, b)
+    return lambda **how: b.call("hello", "lease", *list_row("0", "waiting", [
+        Claim("f", 1, 0, ()), Claim("b", 1, 0, ())], ticket=ticket, uid=2), **how)
 
 
 def a_release_of_many(world, a, b):
@@ -534,7 +587,10 @@ SCENES = [a_waiter_begins_to_keep, a_keeper_loses_it, the_end_of_patience,
           the_end_of_a_listing, a_listing_after_a_loss, a_listing_that_wins, a_listing_that_wins_what_rests,
           the_end_of_a_grace, the_beginning_of_a_grace,
           a_place_is_taken, a_plain_ones_place_is_taken, a_place_is_taken_by_a_grant, a_place_behind_the_holder,
-          a_holder_makes_room, a_listing_that_replaces, an_acquire_of_all, a_grant_of_all, all_is_kept, a_listing_of_all_that_wins]
+          a_holder_makes_room, a_listing_that_replaces,
+          an_acquire_with_a_rank, an_acquire_with_a_rank_that_goes_at_once, a_release_that_moves_a_turn_on,
+          a_grant_of_the_last_one_in_turn, a_release_that_lets_another_word_go, a_move_to_another_turn, a_listing_of_turns,
+          an_acquire_of_all, a_grant_of_all, all_is_kept, a_listing_of_all_that_wins]
 
 
 def digest(data):
@@ -547,7 +603,7 @@ def digest(data):
         "aside": {key: [member.split(" ")[:2] for member in members]
                   for key, members in data.aside.items() if members},
         "rest": sorted(where for where, keys in data.held.items() if keys == ["-"]),
-        "identities": data.raw["identities"],
+        "identities": [re.sub(r"(  .*) \d+ ", r"\1 ", member) for member, _ in data.raw["identities"]],
         "users": [member for member, _ in data.raw["users"]],
         "kept": dict(data.kept),
         "elsewhere": {key: sorted(names) for key, names in data.elsewhere.items() if names},

@@ -18,9 +18,9 @@ DEFINITIONS = {
     "m": definition(limit=3000), "p": definition("pool", 0, [f"i{i}" for i in range(150)]),
     "l": definition("pool", 0, [f"i{i}" for i in range(8)], select="lru"),
     "r": definition("pool", 0, [f"i{i}" for i in range(4)], select="lru", cooldown=3000),
-    "t/*": definition(limit=1), "u/*": definition("pool", 0, ["x", "y"], select="lru"),
+    "f": definition(limit=5, fair="user"), "s": definition(fair="share"), "t/*": definition(limit=1), "u/*": definition("pool", 0, ["x", "y"], select="lru"),
 }
-NAMES = ["a", "b", "q", "m", "p", "l", "r", "t/1", "t/2", "u/1"]
+NAMES = ["a", "b", "q", "m", "p", "l", "r", "f", "s", "t/1", "t/2", "u/1"]
 
 
 def is_load(row):
@@ -110,7 +110,8 @@ class Same:
         how = {"nowait": self.chance.random() < 0.3, "priority": self.chance.choice([0, 0, 0, 1]),
                "uid": self.chance.choice([1, 2]), "holder": self.chance.choice(["", "", "", "h"])}
         alls = [name for name, count, *_ in claims if count == 1 and name != "q" and self.chance.random() < 0.1]
-        self.infos[lease] = how["info"] = f"pid=1 all={','.join(alls)}" if alls else "pid=1"
+        info = "pid=1" + self.chance.choice(["", " share=x", " share=y"])
+        self.infos[lease] = how["info"] = f"{info} all={','.join(alls)}" if alls else info
         return lambda one, **more: one.acquire(lease, *claims, **how, **more)
 
     def acquire_several(self, i):

@@ -105,6 +105,7 @@ static struct fleet *fleet_new(uint64_t seed)
     fleet->has_faults = fleet->had_faults = random_percent(&fleet->random, 90);
     timers_begin(fleet);
     fleet->percent_long = PICK(&fleet->random, 5, 40);
+    fleet->has_words = random_percent(&fleet->random, 60);
     fleet->percent_nested = PICK(&fleet->random, 5, 20, 50);
     fleet->slews = (enum slews)random_below(&fleet->random, N_SLEWS);
     fleet->reader = resp_reader_new();

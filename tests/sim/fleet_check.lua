@@ -47,6 +47,12 @@ local function n_in(set, what)
     return call('ZLEXCOUNT', key(set), '[' .. what .. ' ', '(' .. what .. '!')
 end
 
+local function definition_of(name)
+    local text = call('HGET', key('definitions'), name)
+        or call('HGET', key('definitions'), (string.gsub(name, '/.*', '/*')))
+    return cjson.decode(string.match(text, '{.*'))
+end
+
 local sizes = {['<'] = 32, ['='] = 1024} -- of blocks of slots, by the mark before the first one
 
 local holders = {} -- by "NAME UNIT"
@@ -171,6 +177,51 @@ local function owned_name(lease)
         end
     end
 end
+-- Each waiter of something that has turns, but for those that were moved before all, is noted with its rank at the
+-- first of these by name; if it wants nothing else, and has its user's turns, with its word, too.
+local noted, lines = {}, {} -- by member; lines and flows
+for _, member in ipairs(sorted('identities')) do
+    local line, flow = string.match(member, '^(%S+  %d+) (%S+)')
+    if line then
+        noted[member], lines[line], lines[line .. ' ' .. flow] = true, true, true
+    end
+end
+for _, lease in ipairs(leases) do
+    local record, first, rules = load(lease), nil, nil
+    for _, claim in ipairs(record[1] == 'W' and record[4] <= 2 ^ 52 and record[9] or {}) do
+        local own = definition_of(claim[1])
+        if own.fair and (not first or claim[1] < first) then
+            first, rules = claim[1], own
+        end
+    end
+    local word = string.match(record[8], ' share=(%S+)')
+    local line = first and string.format('%s  %05d', first, 50000 - record[3])
+    local members = {first and string.format('%s %s %016.0f %s', line,
+        rules.fair == 'share' and word and 's' .. word or 'u' .. record[5], record[4], lease)}
+    if first and rules.fair == 'user' and #record[9] == 1 then
+        members[2] = string.format('%s w%s %s =%s %016.0f %s', line, record[5],
+            is_all(record, first) and 'all' or record[9][1][2], word or '',
+            tonumber(string.match(record[8], ' rank=(%d+)') or record[4]), lease)
+    end
+    for _, member in ipairs(members) do
+        if not noted[member] then
+            return member .. ' is not there'
+        end
+        noted[member] = nil
+    end
+end
+if next(noted) then
+    return next(noted) .. ' is there for nobody'
+end
+for _, field in ipairs(call('HKEYS', key('db'))) do
+    local line = string.match(field, '^fair (.*)$')
+    local flow = string.match(field, '^word (.*)$')
+    if line and not lines[line] or flow and not lines[flow] then
+        return field .. ' is there, and nobody waits'
+    elseif line and tonumber(call('HGET', key('db'), field)) > tonumber(call('HGET', key('db'), 'number')) then
+        return field .. ' is ahead of later tickets'
+    end
+end
 
 local stands = {} -- in a queue or aside, by lease: in how many
 for _, set in ipairs({'queue', 'aside'}) do
@@ -234,11 +285,6 @@ if record[1] and not record[2] and call('SCARD', key('dirty')) == 1 then
     if patient > 0 then
         return 'patience is over, and something is kept'
     end
-end
-local function definition_of(name)
-    local text = call('HGET', key('definitions'), name)
-        or call('HGET', key('definitions'), (string.gsub(name, '/.*', '/*')))
-    return cjson.decode(string.match(text, '{.*'))
 end
 local function change_of(name)
     return cjson.decode(string.match(call('HGET', key('changes'), name) or '{}', '{.*'))

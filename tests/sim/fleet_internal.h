@@ -53,6 +53,7 @@ struct job {
     uint64_t above; /* the lease under which it has asked, and which ends after it; 0: none */
     uint32_t uid;
     uint32_t holder; /* identity; 0: none */
+    uint64_t turn; /* whose, and where; 0: everybody's are in the order of requests */
     uint32_t names; /* a bit for each resource that it wants */
     bool is_waiting; /* for the grant */
     bool is_alive; /* granted, and not dead yet */
@@ -223,6 +224,7 @@ struct fleet {
     struct resp_reader *reader;
     nanoseconds ttl;
     uint32_t percent_long; /* of all jobs: some outlast what their host has */
+    bool has_words; /* requests give them, and take their turns */
     uint32_t percent_nested; /* of all requests, if there is a job under which they may run */
     enum slews slews;
     bool is_calm; /* no more faults and new requests */
@@ -272,6 +274,8 @@ bool resource_is_rare(uint32_t number);
 uint32_t unit_number(const struct unit *unit);
 bool resource_rests(uint32_t number);
 bool resource_has_quota(uint32_t number);
+/* Of users, or of the words of requests. */
+bool resource_has_turns(uint32_t number, bool *by_words);
 
 /* ---- fleet_rates.c ---- */
 

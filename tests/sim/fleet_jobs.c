@@ -95,6 +95,32 @@ static void be_a_program(struct acquire_request *ask, const struct host *host)
     ask->attributes.signal = 0;
 }
 
+static const char *const shares[] = {NULL, "x", "y"};
+enum { N_SHARES = sizeof shares / sizeof shares[0], ANY_TURN = 1000000 };
+
+/* A request has the rank of the first by name that has turns, which may be a level. Of one user's,
+ * other words may go before it. */
+static uint64_t turn_of(
+    struct fleet *fleet, const struct lease *lease, uint32_t uid, uint32_t share)
+{
+    uint32_t first = N_NAMES;
+    bool by_words = false, by_words_first = false;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        uint32_t number = resource_number(lease->claims[i].resource->name);
+        bool is_before =
+            first == N_NAMES || strcmp(resource_names[number], resource_names[first]) < 0;
+        if (resource_has_turns(number, &by_words) && is_before) {
+            first = number;
+            by_words_first = by_words;
+        }
+    }
+    uint32_t flow = by_words_first && share != 0 ? N_USERS + share : uid;
+    uint32_t priority = lease->attributes.priority > 0;
+    return first == N_NAMES                       ? 0
+        : by_words_first || !fleet->has_words ? 1 + priority + 2 * (flow + 16 * first)
+                                              : ANY_TURN;
+}
+
 void jobs_ask(struct fleet *fleet, struct host *host)
 {
     static const char *const holders[] = {NULL, "x", "y", "z"};
@@ -105,8 +131,10 @@ void jobs_ask(struct fleet *fleet, struct host *host)
     uint32_t uid = 1 + random_below(&fleet->random, N_USERS);
     uint32_t names = choose_wants(fleet, &ask);
     uint32_t holder = PICK(&fleet->random, 0, 0, 0, 0, 0, 0, 1, 2, 3);
+    uint32_t share = fleet->has_words ? random_below(&fleet->random, N_SHARES) : 0;
     ask.attributes.holder = holders[holder];
     ask.attributes.replace = random_replace(fleet, holder);
+    ask.attributes.share = shares[share];
     ask.attributes.priority = random_percent(&fleet->random, 10) ? 5 : 0;
     ask.attributes.parent = random_parent(fleet, host, uid);
     if (uid == 1) {
@@ -125,6 +153,7 @@ void jobs_ask(struct fleet *fleet, struct host *host)
         .above = ask.attributes.parent,
         .uid = uid,
         .holder = holder,
+        .turn = turn_of(fleet, lease, uid, share),
         .names = names,
         .is_waiting = true,
         .was_moved = ask.attributes.replace != REPLACE_NOTHING,
@@ -133,17 +162,21 @@ void jobs_ask(struct fleet *fleet, struct host *host)
         .asked = ++host->n_asked};
 }
 
-/* Waiting leases of one host have tickets in the order of their requests, but for those that the
- * database has turned away: their answer may be lost, and then they are asked for again. */
+/* Waiting leases of one host whose turn is the same have tickets in the order of their requests,
+ * but for those that the database has turned away: their answer may be lost, and then they are
+ * asked for again. */
 static void check_order(struct host *host, const struct lease *granted)
 {
     const struct job *mine = jobs_find(host, granted->id);
+    if (mine->turn == ANY_TURN) {
+        return;
+    }
     for (size_t i = 0; i < MAX_JOBS; i++) {
         const struct job *other = &host->jobs[i];
         const struct lease *lease =
             other->id != 0 && other->is_waiting ? core_find_lease(host->core, other->id) : NULL;
         bool is_in_order = !mine->was_turned_away && !mine->was_moved;
-        is_in_order &= !other->was_turned_away && !other->was_moved;
+        is_in_order &= !other->was_turned_away && !other->was_moved && other->turn == mine->turn;
         if (lease && lease->ticket != 0 && is_in_order &&
             (lease->ticket < granted->ticket) != (other->asked < mine->asked)) {
             fail("%s: tickets are not in the order of the requests: %ju has %ju, %ju %ju",

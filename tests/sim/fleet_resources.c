@@ -6,23 +6,26 @@
 const char *const resource_names[N_NAMES] = {
     "r0", "r1", "r2", "r3", "rest", "quota", "pool", "rate", "rare/x", "each/x", "each/y"};
 
+enum turns { TURNS_NONE, TURNS_OF_USERS, TURNS_OF_WORDS };
+
 static const struct {
     const char *name;
     uint32_t limit; /* 0: a pool */
     uint32_t max_units_per_user;
     nanoseconds cooldown;
     struct rate rate;
+    enum turns turns;
 } table[N_DEFINITIONS] = {
-    {"r0", 1, UNBOUNDED, 0, {0}},
-    {"r1", 2, UNBOUNDED, 0, {0}},
-    {"r2", 3, UNBOUNDED, 0, {0}},
-    {"r3", 5, UNBOUNDED, 0, {0}},
-    {"rest", 1, UNBOUNDED, COOLDOWN, {0}},
-    {"quota", 4, 2, 0, {0}},
-    {"pool", 0, UNBOUNDED, 0, {0}},
-    {"rate", 3, UNBOUNDED, 0, {RATE_UNITS, RATE_WINDOW}},
-    {"rare/*", 2, UNBOUNDED, 0, {0}},
-    {"each/*", 2, UNBOUNDED, 0, {0}},
+    {"r0", 1, UNBOUNDED, 0, {0}, TURNS_NONE},
+    {"r1", 2, UNBOUNDED, 0, {0}, TURNS_OF_USERS},
+    {"r2", 3, UNBOUNDED, 0, {0}, TURNS_NONE},
+    {"r3", 5, UNBOUNDED, 0, {0}, TURNS_OF_USERS},
+    {"rest", 1, UNBOUNDED, COOLDOWN, {0}, TURNS_NONE},
+    {"quota", 4, 2, 0, {0}, TURNS_OF_USERS},
+    {"pool", 0, UNBOUNDED, 0, {0}, TURNS_OF_WORDS},
+    {"rate", 3, UNBOUNDED, 0, {RATE_UNITS, RATE_WINDOW}, TURNS_OF_USERS},
+    {"rare/*", 2, UNBOUNDED, 0, {0}, TURNS_NONE},
+    {"each/*", 2, UNBOUNDED, 0, {0}, TURNS_OF_WORDS},
 };
 enum { FIRST_CHANGED = 2, AFTER_CHANGED = 4, RARE = 8, CHANGED_TEMPLATE = 9 };
 
@@ -55,6 +58,8 @@ void resources_define(struct fleet *fleet, bool has_levels)
             .kind = is_pool ? KIND_POOL : KIND_SEMAPHORE,
             .database = 1,
             .selection = SELECT_LRU,
+            .order = table[i].turns == TURNS_NONE ? ORDER_FIFO : ORDER_FAIR,
+            .fair_by_share = table[i].turns == TURNS_OF_WORDS,
             .limit = table[i].limit,
             .items = is_pool ? items : NULL,
             .n_items = is_pool ? N_ITEMS : 0,
@@ -115,6 +120,13 @@ uint32_t unit_number(const struct unit *unit)
 bool resource_rests(uint32_t number)
 {
     return number < N_DEFINITIONS - 1 && table[number].cooldown > 0;
+}
+
+bool resource_has_turns(uint32_t number, bool *by_words)
+{
+    uint32_t i = number < N_DEFINITIONS - 1 ? number : CHANGED_TEMPLATE;
+    *by_words = table[i].turns == TURNS_OF_WORDS;
+    return table[i].turns != TURNS_NONE;
 }
 
 bool resource_has_quota(uint32_t number)

@@ -63,6 +63,14 @@ Test(calls, definitions)
         "{\"kind\":\"lock\",\"limit\":1,\"select\":\"first\",\"cooldown\":1500,"
         "\"keep\":2500,\"max-waiters\":5,"
         "\"max-units-per-user\":0,\"shared\":true,\"items\":[]}");
+    pool.order = ORDER_FAIR;
+    out.length = 0;
+    definition_write(&out, &pool);
+    cr_assert(strstr(out.bytes, "\"shared\":true,\"items\":[],\"fair\":\"user\"}"));
+    pool.fair_by_share = true;
+    out.length = 0;
+    definition_write(&out, &pool);
+    cr_assert(strstr(out.bytes, "\"items\":[],\"fair\":\"share\"}"));
     text_deinit(&out);
 }
 

@@ -38,6 +38,7 @@ local function why_never(lease)
         if asks_for_other_units(resource, claim) then
             return 'differs', claim.name
         end
+        lease.is_fair = lease.is_fair or resource.definition.fair
         local most = min(max_of(resource, own_limit(claim)), resource.burst)
         local quota = resource.definition['max-units-per-user']
         if claim.count > most or (quota > 0 and (claim.is_all or claim.count > quota)) then
@@ -112,10 +113,11 @@ local function wait(lease)
     enter_queues(lease)
 end
 
--- `first`: or nil.
+-- `first`: or nil. With a rank, the lease's own place may be the earlier one.
 local function take_place_of(lease, first)
-    if first then
+    if first and (first.ticket > MAX_CREDIBLE or first.ticket < lease.ticket) then
         lease.ticket, lease.order = first.ticket, nil
+        lease.info = lease.info .. (match(first.info, ' rank=%d+') or '') -- among its user's words
     end
 end
 
@@ -176,6 +178,9 @@ local function acquire(lease)
         raise_number(lease.ticket)
     else
         lease.ticket = next_number()
+        if lease.is_fair and db.fairs then
+            made.fair.rank(lease)
+        end
     end
     if lease.replace then
         older, first = made.newest.older_than(lease)
@@ -188,6 +193,9 @@ local function acquire(lease)
         take_identities(lease)
         give_tokens(lease)
         hold_units(lease)
+        if lease.is_fair and db.fairs then
+            made.fair.leave(lease)
+        end
         if first then
             made.newest.take_over(lease, older)
         end

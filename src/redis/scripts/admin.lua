@@ -229,7 +229,7 @@ local function forget()
         forget_uses,
         function(last) return remove_all(USERS, last) end,
         function(last) return remove_all(KEPT, last) end,
-        function(last) return remove_all(IDENTITIES, last) end,
+        function(last) return sweep(IDENTITIES, last, made.fair.remove) end,
         undo_changes,
     }
     local LOOKS = 5 -- the last step that only looks and ends rests; later steps remove things
@@ -566,6 +566,14 @@ function others.move()
     before = load_lease(NAME)
     local number = next_number()
     lease.ticket, lease.order = WORD == 'first' and 2 ^ 53 - 1 - number or number, nil
+    if db.fairs then
+        if WORD == 'last' then
+            made.fair.rank(lease) -- its old one counts as its flow's
+        end
+        made.fair.look_for_left() -- if this is broken off
+        made.fair.leave(before)
+        lease.info = string.gsub(lease.info, ' rank=%d+', '')
+    end
     enter_queues(lease, true)
     leave_queues(before)
     emit(lease.session, format('moved %s %s %d', lease.id, text_of(lease.ticket), position_of(lease)))

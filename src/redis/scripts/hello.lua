@@ -577,6 +577,9 @@ local function list()
                     made.circles.note(stored)
                 end
             end
+            if stored.state == 'W' and rooms.is_fair(stored) then
+                made.fair.note(stored)
+            end
             write_lease(stored)
             if stored.state == 'W' and stored.road then
                 made.roads.note_elsewhere(stored) -- a script may have been broken off

@@ -138,7 +138,7 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
         local values = call('HMGET', DB, 'layout', 'replid', 'ttl', 'clock', 'last', 'grace', 'epoch',
             'lag', 'sequence', 'sweep', 'run',
             'keeps', 'convert', 'cluster', 'memory', 'history', 'missed', 'nested', 'alls', 'replaces',
-            'caller')
+            'caller', 'fairs')
         if values[1] then
             db.layout, db.replid = tonumber(values[1]), values[2]
             db.ttl, db.clock, db.last = tonumber(values[3]), tonumber(values[4]), tonumber(values[5])
@@ -158,6 +158,7 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
             db.alls = values[19] -- or false: nobody has ever wanted all of anything
             db.replaces = values[20] -- or false: nobody has ever asked for another's place
             db.caller = values[21] -- or false: nobody has ever waited for a rate
+            db.fairs = values[22] -- or false: nobody has ever waited for something in turns
         end
     end
 

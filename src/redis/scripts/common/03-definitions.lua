@@ -4,7 +4,7 @@ local definitions -- of this call, by name
 local resources -- the same
 -- What a definition without that key means (conf/keys.def): a berthd of another version may have left it out.
 local DEFAULTS = {limit = 0, select = 'lru', cooldown = 0, keep = 10000, ['max-waiters'] = 1000,
-    ['max-units-per-user'] = 0, rate = 0, window = 0, burst = 1, shared = false, items = {}, also = {}}
+    ['max-units-per-user'] = 0, rate = 0, window = 0, burst = 1, fair = false, shared = false, items = {}, also = {}}
 
 fresh.noted[#fresh.noted + 1] = function()
     definitions, resources = {}, {}

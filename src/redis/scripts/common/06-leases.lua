@@ -133,7 +133,7 @@ function rooms.needed_for_all(claim, n_free)
     return n_taken(claim.name) == 0 and max(n_free, 1) or math.huge
 end
 
-local function write_lease(lease)
+function rooms.packed(lease)
     local packed = {}
     for i, claim in ipairs(lease.claims) do
         packed[i] = {claim.name, claim.count, claim.token, claim.definition, claim.limit, claim.units}
@@ -146,7 +146,11 @@ local function write_lease(lease)
         fields[13 + i] = lease.more[i]
     end
     batch.records[lease.key] = nil
-    call('HSET', LEASES, lease.key, cmsgpack.pack(fields))
+    return cmsgpack.pack(fields)
+end
+
+local function write_lease(lease)
+    call('HSET', LEASES, lease.key, rooms.packed(lease))
 end
 
 -- The member says whose identity it is, whether or not the resource now shares identities.

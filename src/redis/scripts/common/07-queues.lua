@@ -125,6 +125,9 @@ local function leave_queues(lease)
             call('ZREM', ASIDE, claim.name .. ' i ' .. order)
         end
     end
+    if db.fairs then
+        made.fair.leave(lease)
+    end
     call('ZREM', QUEUE, unpack(queue_members(lease))) -- last: whoever finds it there repairs the rest
 end
 
@@ -171,6 +174,9 @@ end
 local function enter_queues(lease, is_back)
     if lease.above then
         made.circles.note(lease)
+    end
+    if rooms.is_fair(lease) then
+        made.fair.note(lease)
     end
     local why, name = why_aside(lease)
     if #lease.claims > 1 then

@@ -58,6 +58,9 @@ function make.turns()
                 leave(ASIDE, ' i')
             end
         end
+        if db.fairs then
+            made.fair.look_for_left()
+        end
     end
 
     -- The oldest of a user's requests that stand aside there and want at most `most`; its count.
@@ -237,6 +240,9 @@ function make.turns()
     local function waiter_at(name, member)
         local lease = load_lease(match(member, '(%S+)$'))
         if not lease or lease.state == 'R' or member ~= name .. ' ' .. order_text(lease) then -- a script was broken off
+            if db.fairs then
+                made.fair.look_for_left()
+            end
             call('ZREM', QUEUE, member)
             return nil
         elseif lease.state == 'H' and has_its_units(lease) then -- a script was broken off
@@ -286,6 +292,12 @@ function make.turns()
         elseif road and made.roads.first_without(lease, road.kept + 1, #road.order) then
             return function()
                 made.roads.gain(lease)
+            end
+        end
+        local instead = db.fairs and made.fair.next_of_user(lease)
+        if instead then
+            return function()
+                made.fair.swap(lease, instead)
             end
         end
         local is_chosen, scattered = choose_units(lease)

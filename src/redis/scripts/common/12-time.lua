@@ -168,6 +168,10 @@ function make.time()
         return call('HEXISTS', LEASES, match(member, '(%S+)$')) == 0
     end
 
+    local function is_of_none(member) -- of IDENTITIES
+        return is_over(member) or db.fairs and made.fair.is_left(member)
+    end
+
     local function is_out_of_service(member)
         local name, item = match(member, '^(%S+) (%S+)$')
         local resource = resource_of(name)
@@ -176,7 +180,7 @@ function make.time()
 
     local function sweeps()
         return {
-            {set = IDENTITIES, is_left = is_over},
+            {set = IDENTITIES, is_left = is_of_none, remove = made.fair.remove},
             {set = ASIDE, is_left = is_over},
             {set = ELSEWHERE, is_left = is_over},
             {set = FREED, is_left = is_out_of_service, is_by_score = true},
@@ -239,7 +243,9 @@ function make.time()
     -- Does some more of the sweep.
     local function sweep()
         walk_on('sweep', sweeps(), function(row, member)
-            if row.is_left(member) then
+            if row.is_left(member) and row.remove then
+                row.remove(member)
+            elseif row.is_left(member) then
                 call('ZREM', row.set, member)
             end
         end)

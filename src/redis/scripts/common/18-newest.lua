@@ -38,10 +38,11 @@ function make.newest()
         return tonumber(match(lease.info, ' at=(%d+)') or 0)
     end
 
-    -- Whoever has taken a place has the ticket of the one who had it, and a ticket that an operator has moved before all
-    -- others says nothing: then the hosts' clocks do.
+    -- Whoever has taken a place has the ticket of the one who had it, and a rank, or a ticket that an operator has moved
+    -- before all others, says nothing: then the hosts' clocks do.
     local function is_older(lease, other)
-        if lease.ticket ~= other.ticket and max(lease.ticket, other.ticket) <= MAX_CREDIBLE then
+        local differ = lease.ticket ~= other.ticket and max(lease.ticket, other.ticket) <= MAX_CREDIBLE
+        if differ and not rooms.is_fair(lease) then
             return lease.ticket < other.ticket
         elseif not lease.replace ~= not other.replace then
             return not lease.replace -- it has taken no place
