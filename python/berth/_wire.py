@@ -11,7 +11,7 @@ from typing import NamedTuple, Optional
 
 MAX_LINE = 4096
 _WANTED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._/@+-]*)(?::([0-9]{1,9}|all|shared))?")
-_KEYS = ("priority", "reason", "program", "holder", "kill_after", "on_lost", "nested", "replace")
+_KEYS = ("priority", "reason", "program", "holder", "kill_after", "on_lost", "nested", "replace", "share")
 
 
 def encode(value: object) -> str:

@@ -125,8 +125,8 @@ class Client(Owner):
     def acquire(self, *wanted: str, wait: Optional[float] = None, strict: bool = False, **options: object) -> Lease:
         """Waits at most `wait` seconds (None: for ever; 0: only tries) for "NAME" or "NAME:COUNT", all of them or none.
         COUNT may be "all" (one unit, and nobody else has any) or "shared" (of a lock).
-        Options: priority, reason, program, holder, replace, kill_after, on_lost, nested. With `strict` the lease is bound
-        to this process as a job's, which is stopped, by SIGKILL in the end, when the lease is lost."""
+        Options: priority, reason, program, holder, replace, share, kill_after, on_lost, nested. With `strict` the lease is
+        bound to this process as a job's, which is stopped, by SIGKILL in the end, when the lease is lost."""
         self._check()
         return self._wait(Claim(Request.of(wanted, strict, tuple(options.items()), self._parent), wait))
 

@@ -70,6 +70,13 @@ static const char *set_holder(void *member, char *argument)
     return n >= 1 && n <= HOLDER_BYTES ? option_set_text(member, argument) : "not 1 to 128 bytes";
 }
 
+static const char *set_share(void *member, char *argument)
+{
+    bool is_good = strlen(argument) <= SHARE_BYTES && name_is_valid(argument);
+    return is_good ? option_set_text(member, argument)
+                   : "not a name of 1 to 32 bytes of A-Z a-z 0-9 . _ / @ + -";
+}
+
 static const char *set_reason(void *member, char *argument)
 {
     argument[utf8_cut(argument, REASON_BYTES)] = '\0';
@@ -201,6 +208,8 @@ const struct option_row option_rows[] = {
     {0, IN_BOTH, "replace", "", TO(set_replace, replace),
         "end an older request of --holder that waits, and take its place;\n"
         "--replace=running: and stop the job of one that was granted"},
+    {0, IN_BOTH, "share", "WORD", TO(set_share, share),
+        "whose turn it takes, where the order is fair (yours)"},
     {0, IN_BOTH, "reason", "TEXT", TO(set_reason, reason), "text for berthctl status to show"},
     {'s', IN_BOTH, "signal", "SIG", TO(set_signal, signal),
         "the signal that asks the job to stop (TERM)"},

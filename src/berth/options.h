@@ -50,7 +50,7 @@ struct options {
     enum replace replace;
     enum if_down if_down;
     const char *item, *export, *socket;
-    const char *holder, *reason; /* attributes of the lease */
+    const char *holder, *reason, *share; /* attributes of the lease */
     bool no_fork, tree, json;
     bool quiet, verbose;
     bool help;

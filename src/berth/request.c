@@ -92,6 +92,7 @@ static void request_add_keys(
         if (options->replace != REPLACE_NOTHING) {
             request_add_text(line, KEY_INDEX_replace, replace_words[options->replace]);
         }
+        request_add_text(line, KEY_INDEX_share, options->share);
         request_add(line, " once=%016llx", (unsigned long long)params->once);
         if (params->parent && lease_id_parse(params->parent, &id)) {
             request_add_text(line, KEY_INDEX_parent, params->parent);
@@ -157,7 +158,7 @@ void request_reclaim(struct request_line *line, const struct acquire_params *par
     const char *lease, nanoseconds wait, const struct grant *grant)
 {
     /* The last form always fits: without texts and a proof, 16 names and all keys at their longest
-     * have 3000 bytes. If berthd knows a held lease, only the id counts: so that form serves unless
+     * have 3400 bytes. If berthd knows a held lease, only the id counts: so that form serves unless
      * berthd has lost its journal. */
     static const unsigned forms[] = {
         WITH_UNITS | WITH_NAMES | WITH_TEXTS, WITH_UNITS | WITH_NAMES, WITH_UNITS, WITH_NAMES};

@@ -367,14 +367,14 @@ def test_status_of_an_idle_host(daemon, ok, status):
     assert ok("status", "none*").splitlines()[1:] == ["no resource or template matches that name"]
     answer = status()
     assert answer["templates"] == [{"name": "market/*", "kind": "semaphore", "scope": "host", "database": None,
-                                    "database_state": None, "limit": 5, "instances": 0,
+                                    "database_state": None, "limit": 5, "instances": 0, "rate": None, "burst": None,
                                     "paused": False, "pause_reason": None,
                                     "paused_by_uid": None, "paused_by_user": None,
                                     "paused_by_login_uid": None, "paused_by_login_user": None,
                                     "paused_at": None, "paused_host": None, "changed": [], "file_limit": None,
                                     "changed_at": None, "changed_by_uid": None, "changed_by_user": None,
                                     "changed_by_login_uid": None, "changed_by_login_user": None,
-                                    "changed_host": None, "change_reason": None}]
+                                    "changed_host": None, "change_reason": None, "order": None}]
     assert not answer["draining"] and answer["databases"] == []
     assert [row["name"] for row in answer["resources"]] == ["etl", "deploy", "gpus"]
     assert ok("status", "market/alice", "etl").count("semaphore") == 2
@@ -393,7 +393,7 @@ def test_holders_and_waiters(daemon, ok, status):
     assert etl["holders"] == [{
         "lease": lease, "units": [0, 1], "units_cut": False, "pid": own, "uid": os.geteuid(),
         "token": etl["holders"][0]["token"], "user": pwd.getpwuid(os.geteuid()).pw_name,
-        "host": None, "program": "etl-load", "reason": "weekly load", "holder": "job 12",
+        "host": None, "share": None, "program": "etl-load", "reason": "weekly load", "holder": "job 12",
         "since": etl["holders"][0]["since"], "hidden": False, "bound": "process", "all": False, "away": False,
         "unread": False, "until": None, "shares": None, "stopping": None}]
     assert int(etl["holders"][0]["token"]) > 0

@@ -83,6 +83,11 @@ def test_it_shares_what_the_job_has(daemon, directory):
     assert (code, out) == (0, "(0,)\n"), err
 
 
+def test_it_says_whose_turn_it_takes(daemon, client):
+    with client.acquire("k", share="team"):
+        assert any(line.startswith("holder ") and " share=team " in line for line in daemon.client().lines("status k"))
+
+
 # ---- (a) the lease is the object
 
 def test_a_lease_does_not_change(daemon, client):

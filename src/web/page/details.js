@@ -27,8 +27,8 @@
 
   const whoseRows = (lease) => [
     ['user', userRow(lease)], ['logged in as', lease.login_user], ['program', lease.program],
-    ['holder', lease.holder], ['reason', lease.reason], ['host', lease.host || berth.model.host],
-    ['pid', lease.pid],
+    ['holder', lease.holder], ['share', lease.share], ['reason', lease.reason],
+    ['host', lease.host || berth.model.host], ['pid', lease.pid],
   ];
 
   const heldOf = (resource, lease) =>
@@ -103,7 +103,7 @@
       ['grantable now', resource.grantable], ['waiting', resource.waiting],
       ['cooling', resource.cooling || null], ['kept', resource.kept || null],
       ['rate', resource.rate && resource.rate + ', burst ' + resource.burst],
-      ['template', resource.template],
+      ['template', resource.template], ['order', resource.order],
       ['changed at runtime', resource.changed && resource.changed.length > 0
         ? withReason(berth.changeText(resource), resource.change_reason) : null],
       ['paused', resource.paused

@@ -109,8 +109,8 @@
   berth.leasesOf = (resource) => resource.holders.concat(resource.waiters);
 
   /* What a search looks into. */
-  berth.wordsOf = (lease) => [lease.user, lease.program, lease.holder, lease.reason, lease.lease,
-    lease.host, lease.pid].filter((word) => word !== null && word !== undefined);
+  berth.wordsOf = (lease) => [lease.user, lease.program, lease.holder, lease.share, lease.reason,
+    lease.lease, lease.host, lease.pid].filter((word) => word !== null && word !== undefined);
 
   /* What a lease is called in a word: its own name for itself, its program, or its id. */
   berth.jobOf = (lease) => lease.holder || lease.program || lease.lease;
