@@ -48,8 +48,8 @@ void rates_look(struct fleet *fleet)
     rated->is_founded = is_founded;
     for (size_t i = 0; held && i < held->n; i++) {
         struct bytes member = held->members[i]->name;
-        if (member.n < sizeof rated->grants[0].member && !was_seen(rated, member) &&
-            memcmp(member.at, first, sizeof first - 1) == 0) {
+        bool fits = member.n >= sizeof first && member.n < sizeof rated->grants[0].member;
+        if (fits && !was_seen(rated, member) && memcmp(member.at, first, sizeof first - 1) == 0) {
             struct rated_grant *grant = &rated->grants[rated->n++ % MAX_RATED];
             *grant = (struct rated_grant){.at = fleet->now};
             memcpy(grant->member, member.at, member.n);
