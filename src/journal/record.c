@@ -161,13 +161,14 @@ static void add_kinds(struct text *out, const struct lease *lease)
     }
 }
 
-/* What has been granted under a rate outlives the lease, as units at rest do. */
+/* What has been granted under a rate outlives the lease, as units at rest do. Not of a share: it got
+ * nothing, and its record need not stay. */
 static void add_rates(struct text *out, const struct lease *lease)
 {
     for (size_t i = 0; lease->state == LEASE_HELD && i < lease_n_all(lease); i++) {
-        const struct resource *resource = lease_asked(lease, i)->resource;
-        if (resource->meter) {
-            const struct saved_rate rate = resource_rate(resource);
+        const struct claim *claim = lease_asked(lease, i);
+        if (claim->resource->meter && !claim_is_share(claim)) {
+            const struct saved_rate rate = resource_rate(claim->resource);
             text_add_format(out, " rate=%zu,%jd,%jd,%jd", i, (intmax_t)rate.charged_at,
                 (intmax_t)rate.paid_at, (intmax_t)rate.step);
         }

@@ -15,6 +15,7 @@ burst = 2
 [semaphore slow]
 limit = 100
 rate = 1/2s
+nested = share
 [semaphore hour]
 limit = 100
 rate = 1/1h
@@ -71,6 +72,21 @@ def test_over_a_restart(daemon, how):
     client = daemon.client()
     second = granted(client, waits(client, "acquire slow"))
     assert second - first >= 2 - MARGIN
+
+
+def test_a_share_owes_nothing(daemon):
+    """What has gone counts on when first a share, then who got the units has ended."""
+    client = daemon.client()
+    lease = waits(client, "acquire slow")
+    first = granted(client, lease)
+    share = held(client, f"acquire slow parent={lease}")
+    restart(daemon, "kill")
+    client = daemon.client()
+    for one in (share, lease):
+        assert client.request(f"release {one}") == "ok"
+    restart(daemon, "kill")
+    client = daemon.client()
+    assert granted(client, waits(client, "acquire slow")) - first >= 2 - MARGIN
 
 
 def test_over_a_lost_journal(daemon):
