@@ -112,6 +112,7 @@ static void check_counts(struct climb *climb)
         const struct definition *definition = find(climb, climb->names[i]);
         uint32_t limit = definition_limit(definition), per_user = definition->max_units_per_user;
         uint32_t most = limit > per_user ? per_user : limit;
+        most = most > definition_at_once(definition) ? definition_at_once(definition) : most;
         if (limit != 0 && climb->counts[i] > most) {
             complain(&climb->loading->complaints, climb->use->place, climb->use->section,
                 key_table[KEY_also].word,

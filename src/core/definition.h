@@ -105,6 +105,12 @@ static inline uint32_t definition_limit(const struct definition *definition)
     return definition_is_pool(definition) ? (uint32_t)definition->n_items : definition->limit;
 }
 
+/* How many units may be granted at once, as far as a rate goes. */
+static inline uint32_t definition_at_once(const struct definition *definition)
+{
+    return definition->rate.units > 0 ? definition->burst : UNBOUNDED;
+}
+
 /* Whether requests for the lock want all of it unless they say otherwise. */
 static inline bool definition_is_shared(const struct definition *definition)
 {

@@ -129,8 +129,7 @@ bool resource_can_give(const struct resource *resource, uint32_t count, bool is_
 {
     const struct definition *definition = resource->definition;
     uint32_t quota = definition->max_units_per_user;
-    bool has_rate = definition->rate.units > 0;
     return count != 0 && count <= resource_max(resource) && count <= quota &&
-        (!has_rate || count <= definition->burst) &&
+        count <= definition_at_once(definition) &&
         (!is_all || (count == 1 && quota == UNBOUNDED));
 }

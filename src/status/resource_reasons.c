@@ -348,8 +348,8 @@ static uint64_t max_of(const struct definition *definition, const struct status_
 {
     uint64_t in_file = definition_limit(definition);
     uint64_t max = in_file > line->limit ? in_file : line->limit;
-    bool is_rated = definition->rate.units > 0;
-    max = is_rated && definition->burst < max ? definition->burst : max;
+    uint32_t at_once = definition_at_once(definition);
+    max = at_once < max ? at_once : max;
     return max > 0 ? max : UINT64_MAX;
 }
 
@@ -425,10 +425,10 @@ struct request_row resource_reasons(struct reasons *reasons, const struct scene 
     struct reserved reserved = {reasons, &subject.described, MAX_REASONS_RESERVED};
     reasons_resource(reasons, &subject.described);
     if (subject.row.rated) {
-        nanoseconds step = rate_step(&definition->rate);
+        const struct definition *rated = subject.row.rated;
+        nanoseconds step = rate_step(&rated->rate);
         forecast->rate_step = step / 1000;
-        forecast->rate_begins =
-            (subject.row.paid_at - scene->now - definition->burst * step) / 1000;
+        forecast->rate_begins = (subject.row.paid_at - scene->now - rated->burst * step) / 1000;
     }
     forecast->free = line->free > line->kept ? (int64_t)(line->free - line->kept)
         : line->free > 0                     ? 0

@@ -100,10 +100,9 @@ static void why_impossible(struct text *out, const struct refusal *refusal)
         refusal->want->count <= per_user) {
         text_add_format(out, "%u wanted, but the lease to share with has %u",
             refusal->want->count, above->count);
-    } else if (refusal->definition->rate.units > 0 &&
-        refusal->definition->burst < refusal->want->count) {
+    } else if (definition_at_once(definition) < refusal->want->count) {
         text_add_format(out, "%u wanted, but its rate lets at most %u go at once (burst)",
-            refusal->want->count, refusal->definition->burst);
+            refusal->want->count, definition->burst);
     } else if (per_user < max) {
         text_add_format(out, "%u wanted, and one user may have at most %u", refusal->want->count,
             per_user);

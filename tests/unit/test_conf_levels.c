@@ -60,6 +60,8 @@ static const struct {
     {A("l:2") "[lock l]\nlimit = 0\n", ""},
     {A("s:4") "[semaphore s]\nlimit = 9\nmax-units-per-user = 3\n",
         AT "one unit would take 4 of s, and at most 3 can be had"},
+    {A("s:3") "[semaphore s]\nlimit = 9\nrate = 1/1s\nburst = 2\n",
+        AT "one unit would take 3 of s, and at most 2 can be had"},
     {A("b:2") B("l:2") "[semaphore l]\nlimit = 3\n",
         AT "one unit would take 4 of l, and at most 3 can be had"},
     {A("s") "[redis]\nurl = redis://h\n[semaphore s]\nlimit = 9\nscope = fleet\n",
