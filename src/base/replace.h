@@ -9,4 +9,8 @@ enum replace {
     N_REPLACE
 };
 
+/* So many leases have an identity at a resource, or wait for it. In a database it is the same:
+ * src/redis/scripts. */
+enum { MAX_OF_IDENTITY = 50 };
+
 extern const char *const replace_words[N_REPLACE + 1]; /* ends with NULL */

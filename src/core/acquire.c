@@ -183,6 +183,11 @@ enum outcome acquire_wait(struct core *core, struct lease *lease, const struct a
             return OUTCOME_QUEUE_FULL;
         }
     }
+    const struct claim *crowd = newest_crowd(core, lease);
+    if (crowd) {
+        *at_faultp = ask->wants[crowd - lease->claims].name;
+        return OUTCOME_QUEUE_FULL;
+    }
     return take_charge(core, lease, &lease->waiting->charge, ACCOUNT_WAITERS) ? OUTCOME_WAITING
                                                                               : OUTCOME_QUOTA;
 }

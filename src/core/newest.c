@@ -126,6 +126,25 @@ void newest_replaces(
     }
 }
 
+const struct claim *newest_crowd(const struct core *core, const struct lease *lease)
+{
+    struct group group = group_of(lease);
+    for (size_t i = 0; lease_replaces(lease) && group.holder && i < lease->n_claims; i++) {
+        const struct claim *claim = &lease->claims[i];
+        struct lease *other;
+        struct table_node *node = NULL;
+        size_t n = 0;
+        while (!claim->is_level &&
+            (other = identity_next(core, claim->resource, lease->uid, group.holder, &node))) {
+            n += !(is_older(other, lease->id) && is_in(&group, other));
+        }
+        if (n > MAX_OF_IDENTITY) {
+            return claim;
+        }
+    }
+    return NULL;
+}
+
 /* ---- newer ones ---- */
 
 /* A database may still refuse it, and has then replaced nobody. */

@@ -121,6 +121,18 @@ def test_not_for_an_identity_at_a_level(world):
     assert b.acquire("1", "a", "w", holder="i", info=info() + " levels=w").word == "granted"
 
 
+def test_many_wait_for_one_identity(world):
+    """As many as one call looks at: who has it is among them."""
+    names = {f"n{i}": definition() for i in range(51)} | {"w": definition(limit=3)}
+    a, b = world.several(2, names)
+    b.acquire("z", "w", holder="i")
+    replies = [pushes(a, str(i), "w", f"n{i}") for i in range(51)]
+    assert [reply.word for reply in replies[:49]] == ["waiting"] * 49
+    assert [reply.rest[:2] for reply in replies[49:]] == [["queue-full", "w"]] * 2
+    assert pushes(b, "again", "w", "n0").word == "waiting"
+    assert replaced(a) == ["0"]
+
+
 def test_its_own_priority(world, two):
     a, b = two
     first = pushes(a, "1", "a", priority=5)

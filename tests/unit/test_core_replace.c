@@ -1,6 +1,9 @@
 /* test_core_replace.c - newest only: a request takes the place of the older ones of its identity,
  * user and resources, and waits for who has that identity. */
+#include "base/replace.h"
 #include "core_fixture.h"
+
+#include <stdio.h>
 
 WORLD_SUITE(replace);
 
@@ -135,6 +138,20 @@ static const struct story identities[] = {
 Test(replace, identities)
 {
     tell(identities);
+}
+
+Test(replace, crowd)
+{
+    char request[64];
+    EXPECT(define("semaphore s/* limit=2"), "ok");
+    EXPECT(acquire("bob", "A", "s/a holder=x"), "ok s/a=0");
+    for (int i = 1; i < MAX_OF_IDENTITY; i++) {
+        snprintf(request, sizeof request, "s/a s/%d holder=x replace=waiting", i);
+        EXPECT(acquire("bob", "B", request), "waiting");
+    }
+    EXPECT(acquire("bob", "C", "s/b s/a holder=x replace=waiting"), "queue-full s/a");
+    EXPECT(acquire("bob", "C", "s/a s/b holder=x replace=waiting wait=0"), "would-wait s/a");
+    EXPECT(acquire("cy", "D", "s/a s/1 holder=x replace=waiting"), "ok s/a=1 s/1=0");
 }
 
 static const struct story running[] = {

@@ -71,6 +71,11 @@ local function full_queue(lease, n_leave)
             return claim.name
         end
     end
+    for _, claim in ipairs(lease.replace and rooms.identified(lease) or {}) do
+        if 1 + #other_owners(lease, claim) - n_leave > rooms.MAX_OF_IDENTITY then
+            return claim.name
+        end
+    end
 end
 
 local function has_all(lease)

@@ -158,12 +158,15 @@ local function identity_member(lease, claim)
     return claim.name .. ' ' .. lease.holder .. ' ' .. lease.uid .. ' ' .. lease.key
 end
 
+-- So many have an identity at a name, or wait for it: base/replace.h has the same. Calls look at no more.
+rooms.MAX_OF_IDENTITY = 50
+
 -- The KEYs of the leases, other than `but`, that have an identity of a user, or ("*") of any user.
 local function owners_of_identity(name, holder, uid, but)
     local whose = name .. ' ' .. holder .. (uid == '*' and '' or ' ' .. uid)
     local low, high = of_name(whose)
     local owners = {}
-    for _, member in ipairs(call('ZRANGEBYLEX', IDENTITIES, low, high, 'LIMIT', 0, 50)) do
+    for _, member in ipairs(call('ZRANGEBYLEX', IDENTITIES, low, high, 'LIMIT', 0, rooms.MAX_OF_IDENTITY)) do
         local key = match(member, '(%S+)$')
         if key ~= but and call('HEXISTS', LEASES, key) == 1 then
             owners[#owners + 1] = key
