@@ -239,7 +239,7 @@ def test_units_rest_whatever_room_a_reason_leaves(berthd):
     reason = "x"
     for _ in range(2):
         with sleeper(lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN)) as pid:
-            lease = held(client, f"acquire s pid={pid} reason={11 * 'y'}")
+            lease = held(client, f"acquire s pid={pid} reason={40 * 'y'}")
             assert client.request(f"revoke {lease} reason={reason}") == "ok"
             room = spare(daemon)
             reason += room // 3 * "%20" + room % 3 * "x"  # for the next one: with it, the record would just fit
