@@ -253,6 +253,7 @@ static void take_back(struct call *call, struct lease *lease, take_operation *op
         call_refuse(call, CODE_NO_SPACE, NULL);
     } else {
         answer_acquired(call, lease, outcome);
+        own_lease_stop_replaced(call, lease); /* berthd may have been killed before it was told */
     }
 }
 

@@ -163,6 +163,30 @@ def test_over_a_lost_journal(daemon, newest_is_first):
         assert line(clients[0], "d") == [other, second]
 
 
+def test_the_running_one_is_stopped_later(daemon):
+    """As the newer one comes back again: when it first waited, nobody was there to be stopped."""
+    with sleeper() as pid:
+        holds = f"d:1 pid={pid} holder=x"
+        asks = [holds, f"{holds} replace=running"]
+        clients = [daemon.client() for _ in asks]
+        answers = [client.request(f"acquire {ask}").split() for client, ask in zip(clients, asks)]
+        lose_the_journal(daemon)
+
+        def again(client, number, ask):
+            proof, = (word for word in answers[number] if word.startswith("proof="))
+            return client.request(f"reclaim {answers[number][1]} {ask} {proof}")
+
+        client, holder = daemon.client(), daemon.client()
+        assert again(client, 1, asks[1]).startswith("waiting")
+        assert again(holder, 0, holds.replace("d:1", "d:1:0")).startswith("ok")
+        assert is_quiet(holder)
+        restart(daemon, "kill")
+        client, holder = daemon.client(), daemon.client()
+        assert again(holder, 0, holds.replace("d:1", "d:1:0")).startswith("ok")
+        assert again(client, 1, asks[1]).startswith("waiting")
+        assert event(holder)[:2] == ("revoked", answers[0][1])
+
+
 # ---- the clients
 
 def test_by_berth(daemon, berth, berthctl, directory):
