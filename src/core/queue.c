@@ -194,7 +194,8 @@ void queue_move(struct core *core, struct lease *lease, uint64_t ticket)
 void queue_identity_changed(struct core *core, const struct lease *lease)
 {
     const char *holder = lease->attributes.holder;
-    for (size_t i = 0; i < lease->n_claims; i++) {
+    bool is_waited_for = lease->database == 0 && lease_has_identity(lease);
+    for (size_t i = 0; is_waited_for && i < lease->n_claims; i++) {
         const struct resource *resource = lease->claims[i].resource;
         struct table_node *node = NULL;
         struct lease *other;
