@@ -18,8 +18,9 @@ static uint32_t times(uint32_t count, uint32_t by)
     return product < UNBOUNDED ? (uint32_t)product : UNBOUNDED;
 }
 
-static struct requested_resource *find_or_add(struct acquire_request *ask, const char *name)
+static struct requested_resource *find_or_add(struct climb *climb, const char *name)
 {
+    struct acquire_request *ask = climb->ask;
     size_t i = 0;
     while (i < ask->n_wants && strcmp(ask->wants[i].name, name) != 0) {
         i++;
@@ -29,6 +30,7 @@ static struct requested_resource *find_or_add(struct acquire_request *ask, const
     }
     if (i == ask->n_wants) {
         ask->wants[ask->n_wants++] = (struct requested_resource){.name = name, .is_level = true};
+        core_find_want(climb->core, &ask->wants[i]);
     }
     return &ask->wants[i];
 }
@@ -44,14 +46,13 @@ static enum outcome climb_from(
     for (size_t i = 0; !is_top && outcome == OUTCOME_OK && i < definition->n_levels; i++) {
         const struct level *level = &definition->levels[i];
         uint32_t count = times(want->count, level->count);
-        struct requested_resource *above = find_or_add(climb->ask, level->name);
+        struct requested_resource *above = find_or_add(climb, level->name);
         if (!above) {
             *at_faultp = level->name;
             return OUTCOME_IMPOSSIBLE;
         }
         if (!above->is_all && above->count < count) {
             above->count = count;
-            core_find_want(climb->core, above);
             outcome = climb_from(climb, above, at_faultp);
         }
     }
