@@ -51,9 +51,11 @@ static enum outcome climb_from(
             *at_faultp = level->name;
             return OUTCOME_IMPOSSIBLE;
         }
-        if (!above->is_all && above->count < count) {
-            above->count = count;
-            outcome = climb_from(climb, above, at_faultp);
+        if (above->count < count) {
+            const struct requested_resource taken = {.name = above->name, .count = count};
+            /* All of it is one unit, but takes no less of what is above it. */
+            above->count = above->is_all ? above->count : count;
+            outcome = climb_from(climb, &taken, at_faultp);
         }
     }
     return outcome;

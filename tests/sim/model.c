@@ -225,8 +225,8 @@ static void take_levels(
             ask->wants[k].is_all = false;
             ask->wants[ask->n_wants++].is_level = true;
         }
-        if (needs > ask->wants[k].count && !ask->wants[k].is_all) {
-            ask->wants[k].count = needs;
+        if (needs > ask->wants[k].count) {
+            ask->wants[k].count = ask->wants[k].is_all ? 1 : needs;
             take_levels(model, ask, level, needs);
         }
     }
