@@ -84,7 +84,7 @@ def test_whatever_the_client_names(daemon):
     waiting = waits(three, "acquire customer/eve", 1)
     assert refused(one, "acquire total wait=0") == "would-wait"
     assert [refused(one, f"acquire customer/ada:{n}") for n in (4, 0, 2**32)] == ["impossible"] * 3
-    assert one.request("why customer/ada:0").startswith("ok is=refused code=impossible")
+    assert daemon.client().request("why customer/ada:0").startswith("ok is=refused code=impossible")
     many = " ".join(f"customer/{i}" for i in range(15))
     for request in (f"acquire {many}", f"why {many}"):
         assert one.request(request).startswith("error impossible desk:%20one%20level%20too%20many;")
