@@ -71,12 +71,13 @@ uint64_t siphash_end(struct siphash *hash)
  *
  *     ID, UID with IS_HELD, PID, STARTED, then of each claim NAME, COUNT and, if it is held, TOKEN
  *     (of a share, COUNT has IS_SHARE, and the other lease's ID follows) and COUNT units, each a
- *     slot's number or ITEM_FOLLOWS and an item
+ *     slot's number or ITEM_FOLLOWS and an item; COUNT of a level has IS_LEVEL
  *
  * A name or an item is its length and then its bytes, so no two subjects are the same numbers. */
 
 #define IS_HELD (UINT64_C(1) << 32)
 #define IS_SHARE (UINT64_C(1) << 32)
+#define IS_LEVEL (UINT64_C(1) << 33)
 #define ITEM_FOLLOWS (UINT64_C(1) << 32)
 
 static void add_string(struct siphash *hash, const char *string)
@@ -100,7 +101,12 @@ static struct siphash begin_subject(const uint8_t secret[static SECRET_BYTES], u
     return hash;
 }
 
-static void add_claim(struct siphash *hash, bool is_held, const char *name, uint32_t count,
+static uint64_t proved_count(uint32_t count, bool is_all, bool is_level)
+{
+    return (is_all ? 0 : count) | (is_level ? IS_LEVEL : 0);
+}
+
+static void add_claim(struct siphash *hash, bool is_held, const char *name, uint64_t count,
     uint64_t token, uint64_t sharer)
 {
     bool is_share = is_held && sharer != 0;
@@ -139,7 +145,7 @@ static uint64_t hash_lease(
     for (size_t i = 0; i < (is_held ? lease_n_all(lease) : lease_n_named(lease)); i++) {
         const struct claim *claim = lease_asked(lease, i);
         const struct unit *unit = is_held ? claim_first_unit(claim) : NULL;
-        uint32_t count = claim->is_all ? 0 : claim->count;
+        uint64_t count = proved_count(claim->count, claim->is_all, claim->is_level);
         add_claim(&hash, is_held, claim->resource->name, count, claim->token, claim->sharer);
         for (uint32_t k = 0; unit && k < claim->count; k++, unit = unit->next_of_claim) {
             add_unit(&hash, unit->item, unit->index);
@@ -155,7 +161,7 @@ static uint64_t hash_saved_lease(
     struct siphash hash = begin_subject(secret, proven->id, proven->uid, proven->is_held, &process);
     for (size_t i = 0; i < proven->n_claims; i++) {
         const struct saved_claim *claim = &proven->claims[i];
-        uint32_t count = claim->is_all ? 0 : claim->count;
+        uint64_t count = proved_count(claim->count, claim->is_all, claim->is_level);
         add_claim(&hash, proven->is_held, claim->name, count, claim->token, claim->sharer);
         for (uint32_t k = 0; proven->is_held && k < claim->count; k++) {
             add_unit(&hash, claim->units[k].item, claim->units[k].slot);

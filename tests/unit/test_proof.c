@@ -139,6 +139,15 @@ Test(proof, of_levels)
         }
         free_levels();
     }
+    said = named;
+    said.n_claims = 2;
+    said.claims[1] = (struct saved_claim){.name = "t", .count = 2, .units = slots};
+    char as_named[PROOF_BYTES + 1];
+    int n = (int)(strstr(proof, ";t") - proof);
+    snprintf(as_named, sizeof as_named, "%.*s,101%s", n, proof, strstr(proof, ";p"));
+    cr_expect_not(is_good(as_named), "%s", as_named);
+    cr_expect_eq(said.claims[1].token, 101);
+    free_levels();
 }
 
 /* The answer to a request has its other words already. */
