@@ -257,14 +257,16 @@ static void take_back(struct call *call, struct lease *lease, take_operation *op
     }
 }
 
-/* Levels may have made a count larger. */
+/* What is a level of another name as well may have more units. */
 static bool is_same_request(const struct lease *lease, const struct acquire_request *ask)
 {
-    bool is_same = lease_n_named(lease) == ask->n_wants;
+    bool is_same = lease_n_named(lease) == ask->n_wants, may_be_more = ask->n_wants > 1;
     for (size_t i = 0; is_same && i < ask->n_wants; i++) {
         const struct claim *claim = lease_asked(lease, i);
-        is_same = claim->count >= ask->wants[i].count && claim->is_all == ask->wants[i].is_all &&
-            strcmp(claim->resource->name, ask->wants[i].name) == 0;
+        const struct requested_resource *want = &ask->wants[i];
+        is_same = strcmp(claim->resource->name, want->name) == 0 &&
+            (claim->count == want->count || (may_be_more && claim->count > want->count)) &&
+            claim->is_all == want->is_all;
     }
     return is_same;
 }

@@ -52,8 +52,8 @@ def test_an_earlier_connection_does_not_get_it(daemon):
 
 def test_something_else_by_the_same_word(client):
     """A request for other things does not get what the first one got."""
-    lease = held(client, "acquire s once=w")
-    for other in "d once=w", "s:2 once=w", "s d once=w":
+    lease = held(client, "acquire s:2 once=w")
+    for other in "d once=w", "s once=w", "s:3 once=w", "s:2 d once=w":
         assert refused(client, f"acquire {other}") == "bad-value", other
         assert status(client).holders("s") == [lease], other
 

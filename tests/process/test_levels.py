@@ -1,6 +1,7 @@
 """Levels (`also`): who takes units of a resource takes those of its levels, named or not; in both scopes."""
 
 import json
+import os
 import shutil
 
 import pytest
@@ -99,7 +100,9 @@ def test_whatever_the_client_names(daemon):
 def test_the_larger_count(daemon):
     """Of what is named and is a level as well: the client has all of them."""
     client = daemon.client()
-    answer = client.request("acquire total customer/ada:2 customer/bob")
+    request = f"acquire total customer/ada:2 customer/bob pid={os.getpid()} once=w"
+    answer = client.request(request)
+    assert daemon.client().request(request).split()[:2] == answer.split()[:2]
     assert [word.split(",", 2)[2] for word in units(answer)] == ["0-3", "0-1", "0"]
     assert used(client, "total", "desk") == ["4", "4"]
 
