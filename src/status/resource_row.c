@@ -101,9 +101,10 @@ static void fill_rate(struct status_resource *line, char room[static RATE_SIZE],
 }
 
 /* What is owed until then changes by time alone, which is no news: so the instant is shown. */
-static void fill_resource_rate(struct resource_row *row, const struct scene *scene,
-    const struct definition *definition, nanoseconds paid_at)
+static void fill_resource_rate(
+    struct resource_row *row, const struct scene *scene, nanoseconds paid_at)
 {
+    const struct definition *definition = row->definition;
     row->rated = definition && definition->rate.units > 0 ? definition : NULL;
     if (!row->rated) {
         return;
@@ -153,7 +154,8 @@ static void fill_here(struct resource_row *row, const struct scene *scene)
         resource_set_pause(line, &pause->decision);
     }
     fill_kept(line, resource);
-    fill_resource_rate(row, scene, resource->definition, resource_rate(resource).paid_at);
+    row->definition = resource->definition;
+    fill_resource_rate(row, scene, resource_rate(resource).paid_at);
 }
 
 /* ---- from a listing ---- */
@@ -240,7 +242,8 @@ static void fill_listed(struct resource_row *row, const struct scene *scene)
     fill_changes(line, &row->pause_room, &row->change_room, fields);
     line->removed = row->here && !row->here->is_defined;
     line->template = template_name_is_valid(definition) ? definition : NULL;
-    fill_resource_rate(row, scene, definition_of_name(scene->core, row->listed->name),
+    row->definition = definition_of_name(scene->core, row->listed->name);
+    fill_resource_rate(row, scene,
         scene->listed_at +
             (nanoseconds)fleet_number_of(fields, RESOURCE_FULL_IN, MAX_FULL_IN) *
                 NANOSECONDS_PER_MILLISECOND);
@@ -363,18 +366,45 @@ static void add_reserved(void *context, const char *unit, const char *reason)
     }
 }
 
-/* Who has paused it, and why, stays. */
+/* "total:2,desk"; without levels nothing. */
+static void add_levels(struct text *out, const struct definition *definition)
+{
+    for (size_t i = 0; definition && i < definition->n_levels; i++) {
+        const struct level *level = &definition->levels[i];
+        text_add_format(out, "%s%s", i > 0 ? "," : "", level->name);
+        if (level->count != 1) {
+            text_add_format(out, ":%u", level->count);
+        }
+    }
+}
+
+/* Who has paused it, and why, stays. The history has the rest, and the file its levels. */
 static void forget_decisions(struct status_resource *line)
 {
     const struct optional none = {.is_given = false};
+    line->also.joined = NULL;
     line->file_limit = line->changed_at = line->paused_at = none;
     line->changed_by.uid = line->changed_by_login.uid = none;
     line->change_reason = line->changed_host = line->paused_host = NULL;
 }
 
+/* `n`: how many bytes are to follow. */
+static void begin_line(
+    struct text *out, enum status_line kind, struct status_resource *line, size_t n)
+{
+    size_t start = out->length;
+    status_line_begin(out, kind, line->name, 1 << FOR_ANYBODY, line);
+    if (out->length - start + n >= LINE_BYTES - 1) {
+        forget_decisions(line);
+        out->length = start;
+        status_line_begin(out, kind, line->name, 1 << FOR_ANYBODY, line);
+    }
+}
+
 void resource_row_write(struct text *out, const struct resource_row *row)
 {
     struct status_resource line = row->line;
+    struct text levels = {0}; /* .bytes is NULL without any */
     struct unit_list items = {.max = UNITS_OF_RESOURCE_BYTES}, draining = items;
     struct reserved reserved = {.units = items};
     if (row->listed && fleet_is_pool(row->fields)) {
@@ -389,15 +419,12 @@ void resource_row_write(struct text *out, const struct resource_row *row)
     line.items.joined = items.text.bytes;
     line.draining.joined = draining.text.bytes;
     line.reserved.joined = reserved.units.text.bytes;
-    size_t start = out->length;
-    status_line_begin(out, LINE_RESOURCE, line.name, 1 << FOR_ANYBODY, &line);
-    if (out->length - start + reserved.reasons.words.length >= LINE_BYTES - 1) {
-        forget_decisions(&line); /* the history has them */
-        out->length = start;
-        status_line_begin(out, LINE_RESOURCE, line.name, 1 << FOR_ANYBODY, &line);
-    }
+    add_levels(&levels, row->definition);
+    line.also.joined = levels.bytes;
+    begin_line(out, LINE_RESOURCE, &line, reserved.reasons.words.length);
     text_add_bytes(out, reserved.reasons.words.bytes, reserved.reasons.words.length);
     text_add(out, "\n");
+    text_deinit(&levels);
     text_deinit(&items.text);
     text_deinit(&draining.text);
     text_deinit(&reserved.units.text);
@@ -410,6 +437,7 @@ void template_write(struct text *out, const struct template *template, const str
     const struct definition *definition = template->definition;
     struct decision_room pause_room, change_room;
     char rate_room[RATE_SIZE];
+    struct text levels = {0}; /* .bytes is NULL without any */
     struct status_resource line = line_of(definition->name, kind_word(definition->kind), scene);
     line.limit = template_limit(template);
     if (definition->rate.units > 0) {
@@ -429,5 +457,9 @@ void template_write(struct text *out, const struct template *template, const str
     if (!scene->rows && template->pause.is_on) {
         resource_set_pause(&line, &template->pause.decision);
     }
-    status_line_write(out, LINE_TEMPLATE, line.name, &line);
+    add_levels(&levels, definition);
+    line.also.joined = levels.bytes;
+    begin_line(out, LINE_TEMPLATE, &line, 0);
+    text_add(out, "\n");
+    text_deinit(&levels);
 }

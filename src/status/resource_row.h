@@ -40,6 +40,7 @@ struct resource_row {
     struct resource *idle; /* owned: .here, an instance that nobody uses */
     struct decision_room pause_room, change_room; /* what .line may point to, as the next */
     char rate_room[RATE_SIZE];
+    const struct definition *definition; /* as this host has it; or NULL */
     const struct definition *rated; /* if it has a rate; else NULL */
     nanoseconds paid_at; /* with that: as of its meter */
 };

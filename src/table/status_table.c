@@ -148,6 +148,7 @@ void table_print_notes(struct text *out, const struct status_resource *resource)
         text_add_format(out, "  rate %s, burst %llu\n", resource->rate,
             (unsigned long long)resource->burst.number);
     }
+    print_words(out, "also takes", &resource->also);
     if (resource->kept_for.is_given) {
         text_add_format(out, "  %llu kept for #%llu\n", (unsigned long long)resource->kept,
             (unsigned long long)resource->kept_for.number);

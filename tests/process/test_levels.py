@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from daemon_help import connect_as, event, held, held_with_proof, is_quiet, needs_root, refused, shown, waits
+from daemon_help import connect_as, event, held, held_with_proof, is_quiet, needs_root, refused, shown, status, waits
 from fleet_help import clock, end_grace, hosts, needs_redis, redis_section, redis_server  # noqa: F401
 from fleet_ops_help import asks, client_of, fleet, gets, gets_in_time, queues, up
 from library_help import client  # noqa: F401
@@ -286,6 +286,37 @@ def test_what_is_said(daemon, berth, berthctl):
     assert "BERTH_NAME=customer/eve\n" in env and "total" not in env and "desk" not in env
 
 
+def test_a_resource_names_its_levels(daemon, berthctl):
+    """In status, its JSON and the notes; a template, and its instances."""
+    client = daemon.client()
+    held(client, "acquire customer/ada")
+    seen = status(client)
+    for line in (seen.resources["customer/ada"], seen.templates["customer/*"]):
+        assert line["also"] == "total:2"
+    assert (seen.resources["total"]["also"], "also" in seen.resources["desk"]) == ("desk", False)
+    said = json.loads(berthctl("-S", str(daemon.socket), "status", "--json").stdout)
+    assert [one["also"] for one in said["templates"]] == [["total:2"]]
+    assert {one["name"]: one["also"] for one in said["resources"]} == {
+        "customer/ada": ["total:2"], "total": ["desk"], "desk": [], "closed": ["secret"], "secret": [],
+        "open": ["kept"], "kept": []}
+    assert "  also takes: total:2\n" in berthctl("-S", str(daemon.socket), "status", "customer/ada").stdout
+
+
+def test_a_line_without_room_leaves_levels_out(berthd):
+    """Rather than why its items are reserved."""
+    names = [f"{i:x}" + 127 * "x" for i in range(15)]
+    items = [f"{i:02}" + 62 * "i" for i in range(12)]
+    daemon = berthd("".join(f"[lock {name}]\n" for name in names) + "[pool wide]\nitems = " + " ".join(items) +
+                    "\nalso = " + "\n  ".join(names) + "\n")
+    client = daemon.client()
+    assert shown(client, "wide")["also"] == ",".join(names)
+    for item in items:
+        assert client.request(f"reserve wide {item} reason={'%20' * 250}x").startswith("ok")
+    assert client.request(f"pause wide reason={'%20' * 250}x").startswith("ok")
+    line = shown(client, "wide")
+    assert "also" not in line and line["paused"] == "1" and line["pause_reason"].endswith("x")
+
+
 def test_the_library(daemon, client):
     with client.acquire("total", "customer/ada:2") as lease:
         assert [len(one.slots) for one in lease.units] == [4, 2]
@@ -304,6 +335,8 @@ def test_over_hosts(redis_server, hosts):
     lease = gets(one, "acquire customer/ada:2 holder=x")
     gets(two, "acquire customer/bob holder=x")
     assert used(look, "customer/ada", "customer/bob", "total", "desk") == ["2", "1", "6", "6"]
+    assert (shown(look, "customer/ada")["also"], shown(look, "total")["also"]) == ("total:2", "desk")
+    assert status(look).templates["customer/*"]["also"] == "total:2"
     waiting = queues(two, "acquire customer/bob")
     assert "would-wait" in asks(one, "acquire total wait=0")[1]
     assert "held" in asks(one, "acquire customer/ada holder=x")[1]

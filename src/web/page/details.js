@@ -103,6 +103,7 @@
       ['grantable now', resource.grantable], ['waiting', resource.waiting],
       ['cooling', resource.cooling || null], ['kept', resource.kept || null],
       ['rate', resource.rate && resource.rate + ', burst ' + resource.burst],
+      ['also takes', resource.also && resource.also.join(', ')],
       ['template', resource.template], ['order', resource.order],
       ['changed at runtime', resource.changed && resource.changed.length > 0
         ? withReason(berth.changeText(resource), resource.change_reason) : null],
