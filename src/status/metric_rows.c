@@ -1,5 +1,6 @@
 #include "status/metric_rows.h"
 
+#include "core/meter.h"
 #include "status/answer_lines.h"
 
 #include <inttypes.h>
@@ -134,8 +135,16 @@ static void add_counters(struct text *out, const struct counts_view *view)
     metrics_histogram(out, METRIC_RESOURCE_hold, &labels, &counts->hold);
 }
 
+static bool rate_holds(const struct resource *resource, nanoseconds now)
+{
+    const struct definition *definition = resource->definition;
+    return definition->rate.units > 0 &&
+        rate_goes_at(definition, resource_rate(resource).paid_at, 1) > now;
+}
+
 /* In fleet scope the database has the limit. */
-static void add_limit(struct text *out, struct core *core, const struct counts_view *view)
+static void add_limit(
+    struct text *out, struct core *core, const struct counts_view *view, nanoseconds now)
 {
     const struct metrics_labels labels = {.resource = view->name};
     const struct definition *definition = view->definition;
@@ -148,7 +157,7 @@ static void add_limit(struct text *out, struct core *core, const struct counts_v
                            : definition_limit(definition));
     }
     if (definition->database == 0 && resource) {
-        bool is_blocked = resource_is_blocked(resource);
+        bool is_blocked = resource_is_blocked(resource) || rate_holds(resource, now);
         metrics_value(out, METRIC_RESOURCE_free, &labels,
             is_blocked ? 0 : resource_free_units(resource) - resource_kept(resource));
     }
@@ -161,7 +170,7 @@ static void add_gauges(
     struct text *out, struct core *core, const struct counts_view *view, nanoseconds now)
 {
     const struct metrics_labels labels = {.resource = view->name};
-    add_limit(out, core, view);
+    add_limit(out, core, view, now);
     metrics_value(out, METRIC_RESOURCE_held, &labels, view->held);
     metrics_value(out, METRIC_RESOURCE_waiting, &labels, view->waiting);
     metrics_time(out, METRIC_RESOURCE_oldest_wait, &labels, microseconds(now - view->oldest_wait));

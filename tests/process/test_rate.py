@@ -6,6 +6,7 @@ import pytest
 
 from daemon_help import event, held, refused, shown, status, waits
 from lost_help import lose_the_journal, restart
+from test_metrics import answer, value
 
 CONFIG = """grace = 100ms
 [semaphore api]
@@ -20,6 +21,9 @@ nested = share
 limit = 100
 rate = 1/1h
 burst = 2
+[semaphore other]
+limit = 100
+rate = 1/1h
 [lock free]
 [semaphore cust/*]
 limit = 100
@@ -102,20 +106,29 @@ def test_over_a_lost_journal(daemon):
     assert granted(client, answer.split()[1]) - began >= 1.5
 
 
-def test_it_says_when(daemon):
+def test_it_says_when(daemon, berthctl):
     """`why`, a refusal, status."""
-    client = daemon.client()
+    client, other = daemon.client(), daemon.client()
     request = waits(client, "acquire hour")
     lines = client.lines(f"why lease={request}")
     assert any("lets%20it%20go%20at%20" in line for line in lines), lines
-    assert "the%20rate,%201/1h,%20lets" in client.request("acquire hour wait=0")
+    assert "the%20rate,%201/1h,%20lets%20the%20next%20unit%20go" in client.request("acquire hour wait=0")
+    assert "the%20rate,%201/1h,%20lets%20it%20go" in other.request("acquire other wait=0")
     assert refused(client, "acquire hour wait=0") == "would-wait"
     assert refused(client, "acquire hour:3") == "impossible"
     resource = shown(client, "hour")
     assert (resource["rate"], resource["burst"]) == ("1/1h", "2")
+    assert "  rate 1/1h, burst 2; the next unit goes in " in berthctl("-S", str(daemon.socket), "status").stdout
     now = status(client).now
     assert 0 < int(resource["next"]) - now <= 3600000
     assert "next" not in shown(client, "free") and "rate" not in shown(client, "free")
+
+
+def test_a_metric_of_what_is_free(daemon):
+    """None, while the rate lets none go."""
+    client = daemon.client()
+    free = {name: value(answer(client), "free", name) for name in ("hour", "free")}
+    assert free == {"hour": 0, "free": 1}
 
 
 def test_nothing_else_is_kept_meanwhile(daemon):
