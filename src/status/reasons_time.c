@@ -21,10 +21,12 @@ static void add_instant(struct text *out, const struct reasons_resource *resourc
     text_add_format(out, "%sin %s", is_known ? clock : "", span);
 }
 
-/* Those behind do not know what the first one wants. */
+/* Those behind do not know what the first one wants. Who is refused has no place. */
 void rate_write(struct text *out, const struct reasons_resource *resource)
 {
-    text_add(out, resource->position > 1 ? "lets the next unit go " : "lets it go ");
+    bool is_first = resource->position == 1 ||
+        (resource->position == 0 && resource->line->waiting == 0);
+    text_add(out, is_first ? "lets it go " : "lets the next unit go ");
     add_instant(out, resource);
 }
 
