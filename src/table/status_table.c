@@ -133,7 +133,20 @@ static void print_pause(struct text *out, const struct status_resource *resource
     text_deinit(&how);
 }
 
-void table_print_notes(struct text *out, const struct status_resource *resource)
+static void print_rate(
+    struct text *out, const struct status *status, const struct status_resource *resource)
+{
+    text_add_format(out, "  rate %s, burst %llu", resource->rate,
+        (unsigned long long)resource->burst.number);
+    if (status_rate_holds(status, resource)) {
+        text_add(out, "; the next unit goes in ");
+        text_add_age(out, status_until(status, &resource->next) + 999);
+    }
+    text_add(out, "\n");
+}
+
+void table_print_notes(
+    struct text *out, const struct status *status, const struct status_resource *resource)
 {
     if (resource->paused) {
         print_pause(out, resource);
@@ -145,8 +158,7 @@ void table_print_notes(struct text *out, const struct status_resource *resource)
             resource->cooling == 1 ? "" : "s");
     }
     if (resource->rate) {
-        text_add_format(out, "  rate %s, burst %llu\n", resource->rate,
-            (unsigned long long)resource->burst.number);
+        print_rate(out, status, resource);
     }
     print_words(out, "also takes", &resource->also);
     if (resource->kept_for.is_given) {
@@ -288,10 +300,10 @@ static void print_summary(const struct status *status, struct text *out)
         status->grace_until.is_given ? "; grace" : "");
 }
 
-static void print_resource(const struct status_resource *resource, const struct grid *leases,
-    size_t *rowp, const struct table_style *style, struct text *out)
+static void print_resource(const struct status *status, const struct status_resource *resource,
+    const struct grid *leases, size_t *rowp, const struct table_style *style, struct text *out)
 {
-    table_print_notes(out, resource);
+    table_print_notes(out, status, resource);
     if (resource->leases.n > 0) {
         grid_print_titles(leases, out);
     }
@@ -347,7 +359,7 @@ void table_print(const struct status *status, const struct table_style *style, s
     }
     for (size_t i = 0; i < n; i++) {
         grid_print_row(&tables.resources, i, out);
-        print_resource(rows[i], &tables.leases, &lease, style, out);
+        print_resource(status, rows[i], &tables.leases, &lease, style, out);
     }
     if (n > 1 || (n > 0 && status->n_left_out > 0)) {
         print_summary(status, out);

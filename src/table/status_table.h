@@ -16,4 +16,5 @@ void table_print(const struct status *status, const struct table_style *style, s
 
 /* The lines below a resource, or a template, that say more about its state: who has paused it, and
  * why; which units are reserved. Perhaps none. */
-void table_print_notes(struct text *out, const struct status_resource *resource);
+void table_print_notes(
+    struct text *out, const struct status *status, const struct status_resource *resource);

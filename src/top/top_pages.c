@@ -170,7 +170,7 @@ static void top_pages_add_resource(struct text *text, const struct top *top, siz
     }
     text_add_resource_state(&cell, top->status, resource);
     add_cell(text, "state", &cell);
-    table_print_notes(text, resource);
+    table_print_notes(text, top->status, resource);
 }
 
 /* ---- pages ---- */
