@@ -31,6 +31,23 @@ def test_units_holders_and_queue(chromium, office):
     chromium.must_be_clean()
 
 
+def test_a_rate_and_levels(chromium, office):
+    """A badge says when the next unit goes, and goes then, though nothing has changed; the details have more."""
+    office.world.update(fixture.resource("weather", "semaphore", 20, (), [
+        fixture.waiter(700, 0, "zoe", "fetch.sh", 1, blocked="identity", blocker="weather")], rate="2/1m",
+        burst=3, next=office.world.now() - office.world.began + 4000, also=["total:2", "desk"]))
+    chromium.open_live(office.address + "#now?q=weather")
+    badges = "return document.querySelector('.badges').innerText"
+    assert chromium.run(badges).startswith("rate 2/1m: the next unit goes in ")
+    assert "another lease has its identity" in chromium.text()
+    chromium.click(".name")
+    text = chromium.run("return document.getElementById('details').innerText")
+    assert "2/1m, burst 3; the next unit goes at " in text and "also takes\ntotal:2, desk\n" in text
+    chromium.run("document.getElementById('details-close').click()")
+    chromium.wait_for(badges + " === ''")
+    chromium.must_be_clean()
+
+
 def test_a_change_is_shown_at_once_and_alone(chromium, office):
     chromium.open_live(office.address)
     chromium.wait_for("const e = document.querySelector('.name'); return e && (e.marked = 1)")

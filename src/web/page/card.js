@@ -42,7 +42,7 @@
     }
     if (resource.next && berth.model.left(resource.next) > 0) {
       add('rate ' + resource.rate, 'calm', 'the next unit goes in ' +
-        berth.duration(berth.model.left(resource.next)));
+        berth.age(berth.model.left(resource.next) + 999));
     }
     if (resource.kept > 0) {
       add(resource.kept + ' kept for ' + (resource.kept_for ? 'place ' + resource.kept_for
@@ -146,13 +146,16 @@
       (resource.waiting > 0 ? ' · ' + resource.waiting.toLocaleString('en') + ' waiting' : ''));
   }
 
+  berth.updateBadges = (card) => card.children[1].replaceChildren(
+    ...berth.badgesOf(card.resource).map(berth.badge));
+
   berth.updateCard = function (card, resource, now) {
     card.dataset.name = resource.name;
     card.resource = resource;
     card.classList.toggle('full', resource.waiting > 0);
     card.classList.toggle('paused', resource.paused);
     updateHead(card, resource);
-    card.children[1].replaceChildren(...berth.badgesOf(resource).map(berth.badge));
+    berth.updateBadges(card);
     const units = card.children[2], queue = card.children[3];
     berth.setAttribute(units, 'aria-label', berth.printable('Units of ' + resource.name));
     berth.showUnits(units, resource, now);

@@ -93,6 +93,13 @@
     return place;
   }
 
+  function rateText(resource) {
+    const next = resource.next && berth.model.left(resource.next) > 0
+      ? '; the next unit goes at ' + berth.moment(resource.next + berth.model.boot,
+        berth.model.now()) : '';
+    return resource.rate && resource.rate + ', burst ' + resource.burst + next;
+  }
+
   function resourceRows(resource) {
     const closed = (resource.items || []).filter((item) =>
       item.state === 'reserved' || item.state === 'draining');
@@ -102,7 +109,7 @@
       ['limit', resource.limit], ['held', resource.in_use], ['free', resource.free],
       ['grantable now', resource.grantable], ['waiting', resource.waiting],
       ['cooling', resource.cooling || null], ['kept', resource.kept || null],
-      ['rate', resource.rate && resource.rate + ', burst ' + resource.burst],
+      ['rate', rateText(resource)],
       ['also takes', resource.also && resource.also.join(', ')],
       ['template', resource.template], ['order', resource.order],
       ['changed at runtime', resource.changed && resource.changed.length > 0

@@ -323,8 +323,13 @@
       soon();
     },
 
-    /* Ages of what is in sight. */
+    /* Ages of what is in sight; and that a rate lets units go again, of which nothing else tells. */
     tick(now) {
+      for (const card of cards.values()) {
+        if (card.resource.next) {
+          berth.updateBadges(card);
+        }
+      }
       for (const age of list.querySelectorAll('.unit-age')) {
         if (age.dataset.since) {
           berth.setText(age, berth.age(now - Number(age.dataset.since)));
