@@ -270,7 +270,7 @@ static void add_use(struct text *out, const struct reasons_resource *resource)
     add_units(out, &n, resource->reserved, "reserved");
     if (resource->goes_in > 0) {
         separate(out, &n);
-        text_add_format(out, "the rate, %s, ", line->rate);
+        text_add_format(out, "the rate %s ", line->rate);
         rate_write(out, resource);
     }
     if (resource->wants > 1) {

@@ -112,8 +112,8 @@ def test_it_says_when(daemon, berthctl):
     request = waits(client, "acquire hour")
     lines = client.lines(f"why lease={request}")
     assert any("lets%20it%20go%20at%20" in line for line in lines), lines
-    assert "the%20rate,%201/1h,%20lets%20the%20next%20unit%20go" in client.request("acquire hour wait=0")
-    assert "the%20rate,%201/1h,%20lets%20it%20go" in other.request("acquire other wait=0")
+    assert "the%20rate%201/1h%20lets%20the%20next%20unit%20go" in client.request("acquire hour wait=0")
+    assert "the%20rate%201/1h%20lets%20it%20go" in other.request("acquire other wait=0")
     assert refused(client, "acquire hour wait=0") == "would-wait"
     assert refused(client, "acquire hour:3") == "impossible"
     resource = shown(client, "hour")

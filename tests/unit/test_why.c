@@ -314,7 +314,7 @@ static const struct row {
         "the rate of s, 1/30s, lets it go in 55s\n"
         "pid 9 (ann) has held 2 units of s for 5s\n"
         "it will probably start in about 55s",
-        "s: 2 of 4 held by pid 9 (ann) for 5s, the rate, 1/30s, lets it go in 55s, 2 wanted"},
+        "s: 2 of 4 held by pid 9 (ann) for 5s, the rate 1/30s lets it go in 55s, 2 wanted"},
     {"reserved", {"pool g items=a,b"}, {"reserve g a fan", "ann A g"}, "bob", "g",
         "a request for g would wait, at place 1 in the queue\n"
         "1 of 2 units of g is held\n"
