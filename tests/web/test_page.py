@@ -33,18 +33,29 @@ def test_units_holders_and_queue(chromium, office):
 
 def test_a_rate_and_levels(chromium, office):
     """A badge says when the next unit goes, and goes then, though nothing has changed; the details have more."""
-    office.world.update(fixture.resource("weather", "semaphore", 20, (), [
-        fixture.waiter(700, 0, "zoe", "fetch.sh", 1, blocked="identity", blocker="weather")], rate="2/1m",
-        burst=3, next=office.world.now() - office.world.began + 4000, also=["total:2", "desk"]))
+    def held_back(ms):
+        return fixture.resource(
+            "weather", "semaphore", 20, (), [fixture.waiter(700, 0, "zoe", "fetch.sh", 1, blocked="identity")],
+            rate="2/1m", burst=3, grantable=0, next=office.world.now() - office.world.began + ms,
+            also=["total:2", "desk"])
+
+    def details():
+        chromium.click(".name")
+        said = chromium.run("return document.getElementById('details').innerText")
+        chromium.run("document.getElementById('details-close').click()")
+        return said
+
+    office.world.update(held_back(fixture.HOUR))
     chromium.open_live(office.address + "#now?q=weather")
     badges = "return document.querySelector('.badges').innerText"
     assert chromium.run(badges).startswith("rate 2/1m: the next unit goes in ")
     assert "another lease has its identity" in chromium.text()
-    chromium.click(".name")
-    text = chromium.run("return document.getElementById('details').innerText")
-    assert "2/1m, burst 3; the next unit goes at " in text and "also takes\ntotal:2, desk\n" in text
-    chromium.run("document.getElementById('details-close').click()")
+    text = details()
+    for words in ("grantable now\n0\n", "2/1m, burst 3; the next unit goes at ", "also takes\ntotal:2, desk\n"):
+        assert words in text, words
+    office.world.update(held_back(2000))
     chromium.wait_for(badges + " === ''")
+    assert "grantable now" not in details()
     chromium.must_be_clean()
 
 

@@ -100,6 +100,10 @@
     return resource.rate && resource.rate + ', burst ' + resource.burst + next;
   }
 
+  /* null: the rate held units back when that was counted, and no longer does. */
+  const grantableOf = (resource) => (resource.grantable === 0 && resource.next &&
+    berth.model.left(resource.next) === 0 ? null : resource.grantable);
+
   function resourceRows(resource) {
     const closed = (resource.items || []).filter((item) =>
       item.state === 'reserved' || item.state === 'draining');
@@ -107,7 +111,7 @@
     return [
       ['kind', resource.kind], ['scope', resource.scope], ['database', resource.database],
       ['limit', resource.limit], ['held', resource.in_use], ['free', resource.free],
-      ['grantable now', resource.grantable], ['waiting', resource.waiting],
+      ['grantable now', grantableOf(resource)], ['waiting', resource.waiting],
       ['cooling', resource.cooling || null], ['kept', resource.kept || null],
       ['rate', rateText(resource)],
       ['also takes', resource.also && resource.also.join(', ')],
