@@ -161,8 +161,8 @@ static void add_kinds(struct text *out, const struct lease *lease)
     }
 }
 
-/* What has been granted under a rate outlives the lease, as units at rest do. Not of a share: it got
- * nothing, and its record need not stay. */
+/* What has been granted under a rate outlives the lease, as units at rest do. Not of a share: it
+ * got nothing, and its record need not stay. */
 static void add_rates(struct text *out, const struct lease *lease)
 {
     for (size_t i = 0; lease->state == LEASE_HELD && i < lease_n_all(lease); i++) {
