@@ -218,6 +218,8 @@ void core_end_restoring(struct core *core, nanoseconds now, struct effects *effe
 /* Says in *saved when the lease ended and how long its units rest. Returns until when the last of
  * them rests; 0 if none does. */
 nanoseconds core_note_rest(const struct lease *ended, struct saved_lease *saved);
+/* Until when its record alone tells what rates have let go: a reload changes that. */
+nanoseconds core_owes_until(const struct core *core, const struct saved_lease *ended);
 /* Units of a lease that had ended (saved.rested_at): those that nobody has had since go on resting,
  * as long as *saved says. If it says nothing of that, then as long as the definitions say, and
  * *saved says it too. Returns until when; 0 if none rests. Later ids and tokens are larger than

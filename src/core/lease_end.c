@@ -70,7 +70,7 @@ void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why,
     for (size_t i = 0; i < lease->n_claims; i++) {
         struct claim *claim = &lease->claims[i];
         claim->cooldown = was_held ? claim_give_back(core, claim, now) : 0;
-        claim->owed_until = was_held ? claim_owed_until(claim) : 0;
+        claim->owed_until = was_held ? resource_owes_until(claim->resource, lease->id) : 0;
     }
     quota_changed_for(core, lease);
     for (size_t i = 0; i < lease->n_claims; i++) {

@@ -38,8 +38,8 @@ void meter_define(
         meter_free(resource);
     } else if (!resource->meter) {
         resource->meter = meter_new(meters, resource);
-    } else {
-        resource->meter->paid_at = rate_paid_at(definition, before, meters->now);
+    } else if (before->paid_at > meters->now) {
+        resource->meter->paid_at = rate_paid_at(definition, before);
     }
 }
 
@@ -85,12 +85,8 @@ void meter_charge(const struct claim *claim, nanoseconds now)
     meter->charged_to = claim->lease->id;
 }
 
-nanoseconds rate_paid_at(
-    const struct definition *definition, const struct saved_rate *before, nanoseconds now)
+nanoseconds rate_paid_at(const struct definition *definition, const struct saved_rate *before)
 {
-    if (before->paid_at <= now) {
-        return before->paid_at;
-    }
     nanoseconds step = rate_step(&definition->rate), most = definition->burst * step;
     nanoseconds owed = before->paid_at - before->charged_at;
     if (step != before->step) {

@@ -49,10 +49,8 @@ nanoseconds meter_has_at(const struct meter *meter, uint64_t units);
 bool meter_is_in_debt(const struct meter *meter);
 /* The claim gets its units now. */
 void meter_charge(const struct claim *claim, nanoseconds now);
-/* When all is paid for that is not yet, as if the rate had been the definition's since `before` was
- * charged. */
-nanoseconds rate_paid_at(
-    const struct definition *definition, const struct saved_rate *before, nanoseconds now);
+/* When all is paid for, as if the rate had been the definition's since `before` was charged. */
+nanoseconds rate_paid_at(const struct definition *definition, const struct saved_rate *before);
 
 /* The resource's queue is about to be looked at: it need not be again, unless an idle instance is
  * to be forgotten. */
@@ -62,9 +60,9 @@ void meter_look_again(struct meter *meter, nanoseconds at);
 
 /* What the resource's rate has let go. */
 struct saved_rate resource_rate(const struct resource *resource);
-/* Of a claim that ends: until when its record alone tells what is not paid for. 0: it need not. */
-static inline nanoseconds claim_owed_until(const struct claim *claim)
+/* Of a lease that ends: until when its record alone tells what is not paid for. 0: it need not. */
+static inline nanoseconds resource_owes_until(const struct resource *resource, uint64_t lease)
 {
-    const struct meter *meter = claim->resource->meter;
-    return meter && meter->charged_to == claim->lease->id ? meter->paid_at : 0;
+    const struct meter *meter = resource->meter;
+    return meter && meter->charged_to == lease ? meter->paid_at : 0;
 }

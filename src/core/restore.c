@@ -65,25 +65,29 @@ enum outcome reclaim_units(struct core *core, struct lease *lease,
 
 /* ---- rates ---- */
 
-/* An earlier run has granted the claim to that lease. Returns until when something is owed; 0. */
+/* An earlier run has granted the claim to that lease. Returns until when something is owed; 0. By
+ * the rate of the record it may be paid for, and by that of a reload since then not. */
 static nanoseconds restore_rate(
     struct core *core, const struct saved_claim *claim, uint64_t lease, nanoseconds now)
 {
     struct resource *resource;
     const struct saved_rate *saved = &claim->rate;
-    if (saved->step == 0 || saved->paid_at <= now || saved->charged_at > now ||
-        registry_get(core, claim->name, NULL, &resource) != OUTCOME_OK) {
+    const struct definition *definition =
+        saved->step != 0 && saved->charged_at <= now ? core_find_definition(core, claim->name)
+                                                     : NULL;
+    bool has_meter = definition && definition->rate.units > 0 && definition->database == 0;
+    nanoseconds paid_at = has_meter ? rate_paid_at(definition, saved) : 0;
+    if (paid_at <= now || registry_get(core, claim->name, NULL, &resource) != OUTCOME_OK) {
         return 0;
     }
-    queue_mark_dirty(core, resource); /* so that an idle one is forgotten again */
     struct meter *meter = resource->meter;
-    nanoseconds paid_at = meter ? rate_paid_at(resource->definition, saved, now) : 0;
-    if (paid_at > now && paid_at >= meter->paid_at) {
+    if (paid_at >= meter->paid_at) {
         meter->charged_at = saved->charged_at;
         meter->paid_at = paid_at;
         meter->charged_to = lease;
     }
-    return paid_at > now ? paid_at : 0;
+    queue_mark_dirty(core, resource); /* so that an idle one is forgotten again */
+    return paid_at;
 }
 
 /* ---- from the record ---- */
@@ -366,6 +370,16 @@ nanoseconds core_note_rest(const struct lease *ended, struct saved_lease *saved)
     }
     saved->rested_at = ended->ended_at;
     return until == ended->ended_at ? 0 : until;
+}
+
+nanoseconds core_owes_until(const struct core *core, const struct saved_lease *ended)
+{
+    nanoseconds until = 0;
+    for (size_t i = 0; i < ended->n_claims; i++) {
+        const struct resource *resource = core_find_resource(core, ended->claims[i].name);
+        until = later(until, resource ? resource_owes_until(resource, ended->id) : 0);
+    }
+    return until;
 }
 
 nanoseconds core_restore_cooldown(

@@ -138,15 +138,20 @@ static bool write_rest(
     return bytes && journal_write(&ledger->journal, record, line->bytes, line->length);
 }
 
+static void begin_rest(struct ledger *ledger, uint32_t record, nanoseconds until)
+{
+    struct sorted_set_node *rest = memory_new(sizeof *rest);
+    sorted_set_insert(&ledger->rests, rest, (uint64_t)until, record);
+}
+
 bool ledger_rest(struct ledger *ledger, uint32_t record, const struct saved_lease *ended,
     nanoseconds until)
 {
-    if (ended && !write_rest(ledger, record, ended)) {
-        return false;
+    bool is_written = !ended || write_rest(ledger, record, ended);
+    if (is_written) {
+        begin_rest(ledger, record, until);
     }
-    struct sorted_set_node *rest = memory_new(sizeof *rest);
-    sorted_set_insert(&ledger->rests, rest, (uint64_t)until, record);
-    return true;
+    return is_written;
 }
 
 static void rest_is_over(struct ledger *ledger, struct sorted_set_node *rest)
@@ -155,13 +160,30 @@ static void rest_is_over(struct ledger *ledger, struct sorted_set_node *rest)
     free(rest);
 }
 
+/* A reload may have made what a rate has let go cost more time. */
+static nanoseconds owes_until(struct ledger *ledger, uint32_t record)
+{
+    size_t length;
+    const char *bytes = journal_look(&ledger->journal, record, &length);
+    struct saved_lease *ended = bytes ? record_read(bytes, length) : NULL;
+    nanoseconds until = ended ? core_owes_until(ledger->core, ended) : 0;
+    record_free(ended);
+    return until;
+}
+
 static void end_rests(struct ledger *ledger)
 {
     struct sorted_set_node *rest = sorted_set_first(&ledger->rests);
     nanoseconds now = rest ? clock_now() : 0;
     while (rest && (nanoseconds)rest->major <= now) {
-        journal_erase(&ledger->journal, (uint32_t)rest->minor);
+        uint32_t record = (uint32_t)rest->minor;
+        nanoseconds until = owes_until(ledger, record);
         rest_is_over(ledger, rest);
+        if (until > now) {
+            begin_rest(ledger, record, until);
+        } else {
+            journal_erase(&ledger->journal, record);
+        }
         rest = sorted_set_first(&ledger->rests);
     }
 }

@@ -93,6 +93,24 @@ def test_a_share_owes_nothing(daemon):
     assert granted(client, waits(client, "acquire slow")) - first >= 2 - MARGIN
 
 
+def test_a_restart_says_what_a_reload_has_said(daemon):
+    """... of a slower rate: what has gone costs more time, also if the lease is over."""
+    client = daemon.client()
+    lease = waits(client, "acquire slow")
+    granted(client, lease)
+    assert client.request(f"release {lease}") == "ok"
+    lease = held(client, "acquire cust/a")
+    first = time.monotonic()
+    assert client.request(f"release {lease}") == "ok"
+    daemon.configure(CONFIG.replace("1/500ms", "1/2s"))
+    assert client.request("reload").startswith("ok")
+    held(client, "acquire api:2")
+    granted(client, waits(client, "acquire api:2"))  # the record's first time is over then
+    restart(daemon, "kill")
+    client = daemon.client()
+    assert granted(client, waits(client, "acquire cust/a")) - first >= 2 - MARGIN
+
+
 def test_over_a_lost_journal(daemon):
     """Nobody knows what has gone before: nothing goes for a step."""
     client = daemon.client()

@@ -114,15 +114,12 @@ void model_begin_rates(struct model *model, nanoseconds unknown_at)
 }
 
 /* Units that are owed stay so many. */
-static nanoseconds paid_at(const struct model_resource *resource, nanoseconds now,
-    nanoseconds charged_at, nanoseconds paid_at_before, nanoseconds step_before)
+static nanoseconds paid_at(const struct rules *rules, nanoseconds charged_at,
+    nanoseconds paid_at_before, nanoseconds step_before)
 {
-    if (paid_at_before <= now) {
-        return paid_at_before;
-    }
-    nanoseconds step = step_of(&resource->rules), owed = paid_at_before - charged_at;
+    nanoseconds step = step_of(rules), owed = paid_at_before - charged_at;
     owed = step == step_before ? owed : (owed + step_before - 1) / step_before * step;
-    nanoseconds most = resource->rules.burst * step;
+    nanoseconds most = rules->burst * step;
     return charged_at + (owed < most ? owed : most);
 }
 
@@ -133,8 +130,10 @@ void model_rate_redefine(
         model_rate_forget(model, resource);
     }
     if (has_rate(resource) && before->rate.units > 0) {
-        resource->paid_at = paid_at(
-            resource, model->now, resource->charged_at, resource->paid_at, step_of(before));
+        if (resource->paid_at > model->now) {
+            resource->paid_at = paid_at(
+                &resource->rules, resource->charged_at, resource->paid_at, step_of(before));
+        }
     } else {
         resource->paid_at = 0;
         model_rate_begin(model, resource);
@@ -156,18 +155,19 @@ nanoseconds model_rate_restore(struct model *model, const struct saved_claim *cl
 {
     struct model_resource *resource;
     const struct saved_rate *saved = &claim->rate;
-    if (saved->step == 0 || saved->paid_at <= model->now ||
-        model_get_resource(model, claim->name, -1, &resource) != OUTCOME_OK ||
-        !has_rate(resource)) {
+    const struct rules *rules = file_find(&model->file, claim->name);
+    nanoseconds until = saved->step != 0 && rules && rules->rate.units > 0
+        ? paid_at(rules, saved->charged_at, saved->paid_at, saved->step)
+        : 0;
+    if (until <= model->now ||
+        model_get_resource(model, claim->name, -1, &resource) != OUTCOME_OK) {
         return 0;
     }
-    nanoseconds until =
-        paid_at(resource, model->now, saved->charged_at, saved->paid_at, saved->step);
-    if (until > model->now && until >= resource->paid_at) {
+    if (until >= resource->paid_at) {
         resource->charged_at = saved->charged_at;
         resource->paid_at = until;
     }
-    return until > model->now ? until : 0;
+    return until;
 }
 
 /* ---- when somebody is to be looked at again ---- */
