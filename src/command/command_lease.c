@@ -133,7 +133,8 @@ static void refuse_identity(
     for (size_t i = 0; claim && i < MAX_IDENTITIES_COMPARED; i++) {
         const struct lease *lease = claim->lease;
         bool is_meant = lease->uid == asker.viewer.uid || resource->definition->identity_shared;
-        if (lease->attributes.holder && is_meant && viewer_sees(&asker.viewer, lease)) {
+        bool has_one = lease->attributes.holder && !claim->is_level;
+        if (has_one && is_meant && viewer_sees(&asker.viewer, lease)) {
             closest_match_try(&nearest, lease->attributes.holder);
         }
         claim = claim_next_holder(claim);
