@@ -365,6 +365,26 @@ static char *bereft(struct call *call, const struct remote *remote, const struct
     return text_take(&who);
 }
 
+/* Its client has not named it: who administers it alone ends no leases of others. */
+static bool is_level_of(const struct fleet_row *holder, const char *name)
+{
+    char level[NAME_BYTES + 1];
+    bool is_level = false;
+    for (size_t i = 0;
+        !is_level && fleet_info_name(fleet_field(holder, ROW_INFO), "levels", i, level); i++) {
+        is_level = strcmp(level, name) == 0;
+    }
+    return is_level;
+}
+
+static bool may_release(struct call *call, const struct fleet_row *holder, uint32_t uid,
+    const struct definition *definition, const char *name)
+{
+    bool is_of_other_names = uid != call->conn->client.uid && is_level_of(holder, name);
+    return is_of_other_names ? call_administers_daemon(call)
+                             : call_owns_of(call, uid, definition, name);
+}
+
 static bool release_found(struct conn *conn, struct remote *remote, const struct fleet_rows *rows,
     const struct fleet_row *holder)
 {
@@ -381,7 +401,7 @@ static bool release_found(struct conn *conn, struct remote *remote, const struct
     uint32_t uid = (uint32_t)fleet_number_of(holder, ROW_UID, UINT32_MAX);
     if (!definition) {
         call_refuse(&call, CODE_UNKNOWN, name);
-    } else if (call_owns_of(&call, uid, definition, name)) {
+    } else if (may_release(&call, holder, uid, definition, name)) {
         const char *key = fleet_field(holder, ROW_KEY);
         const char *const words[] = {"drop", key, "release", "", remote->words[RELEASE_BY]};
         uint64_t id;

@@ -348,6 +348,22 @@ def test_over_hosts(redis_server, hosts):
 
 
 @needs_redis
+@needs_root
+def test_who_may_release_from_another_host(redis_server, hosts):
+    """Not who administers a level alone."""
+    text = FLEET.replace("[semaphore total]\n", "[semaphore total]\nadmin-users = 1002\n")
+    pair = fleet(redis_server, hosts, text=text)
+    for uid, answer in ((1002, "error forbidden "), (1000, "ok"), (0, "ok")):
+        client = client_of(pair[0], 1000)
+        lease = gets(client, "acquire customer/ada")
+        released = connect_as(pair[1], uid).request("release total item=0")
+        assert released.startswith(answer), (uid, released)
+        if uid == 1002:
+            release(client, lease)
+        asked_until(pair[1], lambda now: now.resources["total"]["in_use"] == "0")
+
+
+@needs_redis
 def test_over_a_database_that_has_lost_its_data(redis_server, hosts):
     pair = fleet(redis_server, hosts, text=FLEET)
     one, two = map(client_of, pair)
