@@ -165,12 +165,22 @@ static struct sorted_set_node *first_of(const struct sorted_set *set, int32_t pr
     return node && node->major >> TICKET_BITS == row ? node : NULL;
 }
 
+/* The first of those in the queue; of the others, if there are none. */
+static struct sorted_set_node *first_waiter(const struct resource *resource, int32_t priority)
+{
+    struct sorted_set_node *first = first_of(&resource->queue, priority);
+    struct sorted_set_node *kept = first_of(&resource->kept, priority);
+    struct sorted_set_node *aside = first_of(&resource->aside, priority);
+    return first                                                        ? first
+        : kept && (!aside || sorted_set_node_is_before(kept, aside)) ? kept
+                                                                        : aside;
+}
+
 static void forget_if_none_waits(struct resource *resource, int32_t priority)
 {
     struct fair_clock *clock =
         resource->fair_clocks.n > 0 ? clock_find(resource, priority) : NULL;
-    if (clock && !first_of(&resource->queue, priority) && !first_of(&resource->kept, priority) &&
-        !first_of(&resource->aside, priority)) {
+    if (clock && !first_waiter(resource, priority)) {
         clock_forget(resource, clock);
     }
 }
@@ -194,7 +204,8 @@ static uint64_t clock_now(const struct resource *resource, int32_t priority)
 {
     const struct fair_clock *known = clock_find(resource, priority);
     uint64_t clock = known ? known->rank : 0;
-    struct sorted_set_node *first = first_of(&resource->queue, priority);
+    struct sorted_set_node *first =
+        known ? first_of(&resource->queue, priority) : first_waiter(resource, priority);
     if (first) {
         uint64_t rank = first->major & TICKET_FIRST_MAX;
         uint64_t of_first = cost_of(place_of_node(first)->claim);

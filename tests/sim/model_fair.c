@@ -55,23 +55,35 @@ static uint64_t last_of_flow(
     return last;
 }
 
-/* The largest rank that was granted there, as far as the first in the queue allows. */
-static uint64_t clock_for(
-    struct model *model, const struct model_resource *resource, const struct model_lease *lease)
+/* Of its priority, the first in that queue, or of all that wait for it; NULL: none. */
+static struct model_lease *first_waiter(struct model *model,
+    const struct model_resource *resource, const struct model_lease *lease, bool in_queue)
 {
-    uint64_t clock = resource->clocks[lease->priority - LOWEST_PRIORITY];
     for (size_t i = 0; i < model->n_waiters; i++) {
         struct model_lease *other = model->waiters[i];
-        const struct model_claim *station =
-            other->station < 0 ? NULL : &other->claims[other->station];
-        if (station && station->resource == resource && !other->is_first &&
-            other->priority == lease->priority) {
-            uint64_t rank = ticket_of(other), cost = cost_of(station);
-            uint64_t least = rank > cost ? rank - cost : 1;
-            return clock < least ? least : clock > rank ? rank : clock;
+        bool stands = in_queue
+            ? other->station >= 0 && other->claims[other->station].resource == resource
+            : model_claim_on(other, resource) != NULL;
+        if (stands && !other->is_first && other->priority == lease->priority) {
+            return other;
         }
     }
-    return clock;
+    return NULL;
+}
+
+/* The largest rank that was granted there, as far as the first in the queue allows. */
+static uint64_t clock_for(
+    struct model *model, struct model_resource *resource, const struct model_lease *lease)
+{
+    uint64_t clock = resource->clocks[lease->priority - LOWEST_PRIORITY];
+    struct model_lease *first = first_waiter(model, resource, lease, true);
+    first = first || clock != 0 ? first : first_waiter(model, resource, lease, false);
+    if (!first) {
+        return clock;
+    }
+    uint64_t rank = ticket_of(first), cost = cost_of(model_claim_on(first, resource));
+    uint64_t least = rank > cost ? rank - cost : 1;
+    return clock < least ? least : clock > rank ? rank : clock;
 }
 
 uint64_t model_rank(struct model *model, struct model_lease *lease, uint64_t number)
