@@ -105,6 +105,19 @@ def test_what_is_left_goes_with_the_last_one(world):
     assert not members(world) and not turns(world)
 
 
+def test_who_asks_first_while_a_quota_lets_none_of_the_others_go(world):
+    a, = world.several(1, {"a": definition(fair="user", user=1)})
+    a.acquire("a0", "a", uid=A)
+    for i in range(1, 4):
+        a.acquire(f"a{i}", "a", uid=A)
+    for i in range(1, 3):
+        a.acquire(f"b{i}", "a", uid=B)
+    ok(a.release("a0"))
+    assert granted(a) == ["a1"]
+    ok(a.release("a1"))
+    assert granted(a) == ["b1"]
+
+
 def test_a_turn_that_is_over_does_not_come_back(world):
     """Who asks again each time gets no more than one who asked for many at once."""
     a, = world.several(1, {"a": definition(fair="user")})

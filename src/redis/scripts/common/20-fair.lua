@@ -111,12 +111,16 @@ function make.fair()
     end
 
     -- Whose turn it is for a new request: the largest rank that was granted there; but those that come back from
-    -- aside have smaller ones. So it is at most the rank of the first in line, and at least what that has paid for. 0:
-    -- unknown.
+    -- aside have smaller ones. So it is at most the rank of the first in line, and at least what that has paid for; if
+    -- nobody is in line, and nothing is known, what any waiter has paid for. 0: unknown.
     local function turn_of(lease, name, line)
         local low, high = of_name(format('%s %05d', name, 50000 - lease.priority))
         local turn = tonumber(call('HGET', DB, 'fair ' .. line) or 0)
         local first = call('ZRANGEBYLEX', QUEUE, low, high, 'LIMIT', 0, 1)[1]
+        if not first and turn == 0 then -- all of them are aside, or stand elsewhere
+            first = some_of(line, 1)[1]
+            first = first and not fair.is_left(first) and first
+        end
         local other = first and load_lease(match(first, '(%S+)$'))
         local theirs = other and claim_on(other, name)
         if theirs then
