@@ -198,9 +198,11 @@ static uint32_t cost_of(const struct claim *claim)
     return cost(claim->resource, claim->count, claim->is_all);
 }
 
-/* Requests that were aside come back with small ranks: so the clock is at most the rank of the
- * first in the queue, and if none is known, less than that by its cost. 0: nobody waits. */
-static uint64_t clock_now(const struct resource *resource, int32_t priority)
+/* Requests that were aside come back with small ranks: so for one of another flow, of which none
+ * waits, the clock is at most the rank of the first in the queue. It is at least what the first has
+ * paid for. 0: nobody waits. */
+static uint64_t clock_now(
+    const struct resource *resource, int32_t priority, const struct flow *flow)
 {
     const struct fair_clock *known = clock_find(resource, priority);
     uint64_t clock = known ? known->rank : 0;
@@ -210,7 +212,7 @@ static uint64_t clock_now(const struct resource *resource, int32_t priority)
         uint64_t rank = first->major & TICKET_FIRST_MAX;
         uint64_t of_first = cost_of(place_of_node(first)->claim);
         clock = larger(clock, rank > of_first ? rank - of_first : 1);
-        clock = clock < rank ? clock : rank;
+        clock = flow || clock < rank ? clock : rank;
     }
     return clock;
 }
@@ -219,7 +221,7 @@ static uint64_t clock_now(const struct resource *resource, int32_t priority)
 static uint64_t base_for(const struct resource *resource, const struct flow_key *key)
 {
     const struct flow *flow = flow_find(resource, key);
-    uint64_t clock = clock_now(resource, key->priority);
+    uint64_t clock = clock_now(resource, key->priority, flow);
     return flow ? larger(clock, sorted_set_last(&flow->waiters)->major) : clock;
 }
 

@@ -83,7 +83,8 @@ static uint64_t clock_for(
     }
     uint64_t rank = ticket_of(first), cost = cost_of(model_claim_on(first, resource));
     uint64_t least = rank > cost ? rank - cost : 1;
-    return clock < least ? least : clock > rank ? rank : clock;
+    bool is_lowered = clock > rank && last_of_flow(model, resource, lease) == 0;
+    return clock < least ? least : is_lowered ? rank : clock;
 }
 
 uint64_t model_rank(struct model *model, struct model_lease *lease, uint64_t number)
