@@ -178,7 +178,8 @@ def test_who_comes_back_from_aside_has_saved_nothing(world):
     a.acquire("b9", "a", uid=B)
     ok(a.admin("resume", "p"))
     a.acquire("c1", "a", uid=C)
-    assert order(world) == ["a1", "a2", "c1", "a3", "b9"]
+    a.acquire("c2", "a", uid=C)  # not before those that have waited
+    assert order(world) == ["a1", "a2", "c1", "a3", "b9", "c2"]
 
 
 def test_each_priority_has_its_own_turns(world):

@@ -111,9 +111,10 @@ function make.fair()
     end
 
     -- Whose turn it is for a new request: the largest rank that was granted there; but those that come back from
-    -- aside have smaller ones. So it is at most the rank of the first in line, and at least what that has paid for; if
-    -- nobody is in line, and nothing is known, what any waiter has paid for. 0: unknown.
-    local function turn_of(lease, name, line)
+    -- aside have smaller ones. So for one of another flow, of which none waits, it is at most the rank of the first in
+    -- line. It is at least what that has paid for; if nobody is in line, and nothing is known, what any waiter has paid
+    -- for. 0: unknown.
+    local function turn_of(lease, name, line, is_first_of_flow)
         local low, high = of_name(format('%s %05d', name, 50000 - lease.priority))
         local turn = tonumber(call('HGET', DB, 'fair ' .. line) or 0)
         local first = call('ZRANGEBYLEX', QUEUE, low, high, 'LIMIT', 0, 1)[1]
@@ -124,7 +125,8 @@ function make.fair()
         local other = first and load_lease(match(first, '(%S+)$'))
         local theirs = other and claim_on(other, name)
         if theirs then
-            return min(max(turn, other.ticket - cost_of(theirs)), other.ticket)
+            turn = max(turn, other.ticket - cost_of(theirs))
+            return is_first_of_flow and min(turn, other.ticket) or turn
         end
         return turn
     end
@@ -133,7 +135,8 @@ function make.fair()
     function fair.rank(lease)
         local claim, line, flow = ranked_by(lease)
         local is_waited_for = claim and #some_of(line, 1) > 0
-        local before = is_waited_for and max(turn_of(lease, claim.name, line), last_rank(line, flow)) or 0
+        local last = is_waited_for and last_rank(line, flow)
+        local before = last and max(turn_of(lease, claim.name, line, last == 0), last) or 0
         if before > 0 then
             lease.ticket = min(before + cost_of(claim), MAX_CREDIBLE)
         end
