@@ -118,6 +118,18 @@ def test_who_asks_first_while_a_quota_lets_none_of_the_others_go(world):
     assert granted(a) == ["b1"]
 
 
+def test_what_a_broken_off_call_has_left_of_a_flow_takes_its_word_along(world):
+    a = begin(world)
+    for lease, word in ("1", "x"), ("2", "y"):
+        a.acquire(lease, "a", uid=A, info=f"pid=1 share={word}")
+    world.database.client.zadd(world.database.key["identities"], {f"a  50000 u{A} {5:016} s/gone": 0})
+    world.database.was_edited()
+    ok(a.release("0"))
+    assert granted(a) == ["1", "2"] and f"word a  50000 u{A}" in world.data().raw["db"]
+    assert a.acquire("3", "a", uid=A, nowait=True).word == "refused"  # finds what is left
+    assert not members(world) and not turns(world)
+
+
 def test_a_turn_that_is_over_does_not_come_back(world):
     """Who asks again each time gets no more than one who asked for many at once."""
     a, = world.several(1, {"a": definition(fair="user")})

@@ -90,9 +90,12 @@ function make.fair()
 
     -- Removes any member of IDENTITIES.
     function fair.remove(member)
-        local line = match(member, '^%S+  %d+')
+        local line, flow = match(member, '^(%S+  %d+) (%S+)')
         if line and #some_of(line, 2) < 2 then
             call('HDEL', DB, 'fair ' .. line)
+        end
+        if line and #some_of(line .. ' ' .. flow, 2) < 2 then
+            call('HDEL', DB, 'word ' .. line .. ' ' .. flow)
         end
         call('ZREM', IDENTITIES, member)
     end
