@@ -367,7 +367,7 @@ def test_status_of_an_idle_host(daemon, ok, status):
     assert ok("status", "none*").splitlines()[1:] == ["no resource or template matches that name"]
     answer = status()
     assert answer["templates"] == [{"name": "market/*", "kind": "semaphore", "scope": "host", "database": None,
-                                    "database_state": None, "limit": 5, "instances": 0, "rate": None, "burst": None,
+                                    "database_state": None, "limit": 5, "instances": 0, "rate": None, "burst": None, "also": [],
                                     "paused": False, "pause_reason": None,
                                     "paused_by_uid": None, "paused_by_user": None,
                                     "paused_by_login_uid": None, "paused_by_login_user": None,

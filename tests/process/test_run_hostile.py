@@ -12,7 +12,7 @@ NONSENSE = [
     b"HTTP/1.1 400 Bad Request\r\n", b"x" * 4096 + b"\n", b"x" * 1000000,
     b"ok\n", b"ok 1\n", b"ok L slot=r,1,0\n", b"ok 1 slot=r,1\n", b"ok 1 slot=\n", b"ok 1 slot=,,\n",
     b"ok 1 slot=x,1,0\n", b"ok 1 slot=r,-1,0\n", b"ok 1 slot=r,1,\n", b"ok 1 slot=r,1,a\n",
-    b"ok 1 slot=r,1,0,1\n", b"ok 1 slot=r,1,0-1\n", b"ok 1 slot=r,1,1-0\n",
+    b"ok 1 slot=r,1,1-0\n",
     b"ok 1 slot=r,1,0-99999999999\n", b"ok 1 slot=r,1,0-18446744073709551615\n",
     b"ok 1 slot=r,99999999999999999999,0\n", b"ok 1 slot=r,1,1000000\n",
     b"ok 1 item=r,1,a=b\n", b"ok 1 item=r,1,\n", b"ok 1 item=r,1," + b"x" * 65 + b"\n",
