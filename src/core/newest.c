@@ -128,8 +128,11 @@ void newest_replaces(
 
 const struct claim *newest_crowd(const struct core *core, const struct lease *lease)
 {
+    if (!lease_replaces(lease)) {
+        return NULL;
+    }
     struct group group = group_of(lease);
-    for (size_t i = 0; lease_replaces(lease) && group.holder && i < lease->n_claims; i++) {
+    for (size_t i = 0; group.holder && i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
         struct lease *other;
         struct table_node *node = NULL;
