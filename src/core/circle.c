@@ -87,8 +87,7 @@ static bool never_fits_quota(const struct claim *claim)
 /* One who holds, and is not being stopped, has the identity that its lease waits for. */
 static bool never_has_identity(const struct core *core, const struct claim *claim)
 {
-    bool waits = core_identity_ahead(core, claim->lease);
-    const struct claim *ahead = waits ? claim_identity_ahead(core, claim) : NULL;
+    const struct claim *ahead = claim_identity_ahead(core, claim);
     return ahead && ahead->lease->n_inside > 0 && ahead->lease->stopping == OUTCOME_OK;
 }
 
@@ -171,8 +170,7 @@ static bool never_goes(struct search *search, const struct claim *claim)
  * for. */
 static bool waits_for_one_that_waits(struct search *search, const struct claim *claim)
 {
-    bool waits = core_identity_ahead(search->core, claim->lease);
-    const struct claim *ahead = waits ? claim_identity_ahead(search->core, claim) : NULL;
+    const struct claim *ahead = claim_identity_ahead(search->core, claim);
     bool never = false;
     if (ahead && ahead->lease->state == LEASE_WAITING) {
         for (size_t i = 0; !never && i < ahead->lease->n_claims; i++) {

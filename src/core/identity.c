@@ -43,29 +43,28 @@ struct lease *core_find_identity(
     return first;
 }
 
+static inline bool has_identity(const struct claim *claim)
+{
+    return claim->lease->attributes.holder && !claim->is_level;
+}
+
 const struct claim *claim_identity_ahead(const struct core *core, const struct claim *claim)
 {
     const struct lease *lease = claim->lease;
-    struct lease *other = claim->is_level
-        ? NULL
-        : core_find_identity(core, claim->resource, lease->uid, lease->attributes.holder);
+    bool waits = has_identity(claim) && !lease_has_identity(lease) && lease->database == 0;
+    struct lease *other = waits
+        ? core_find_identity(core, claim->resource, lease->uid, lease->attributes.holder)
+        : NULL;
     return other && lease_has_identity(other) ? lease_own_claim(other, claim->resource) : NULL;
 }
 
 const struct claim *core_identity_ahead(const struct core *core, const struct lease *lease)
 {
     const struct claim *ahead = NULL;
-    bool waits =
-        !lease_has_identity(lease) && lease->attributes.holder && lease->database == 0;
-    for (size_t i = 0; waits && !ahead && i < lease->n_claims; i++) {
+    for (size_t i = 0; !lease_has_identity(lease) && !ahead && i < lease->n_claims; i++) {
         ahead = claim_identity_ahead(core, &lease->claims[i]);
     }
     return ahead;
-}
-
-static inline bool has_identity(const struct claim *claim)
-{
-    return claim->lease->attributes.holder && !claim->is_level;
 }
 
 void identity_add(struct core *core, struct claim *claim)
