@@ -103,16 +103,9 @@ void registry_free(struct core *core);
 
 /* ---- levels.c ---- */
 
-/* core_add_levels() to a copy: then *askp is *expanded. */
-enum outcome levels_find_some(struct core *core, uint64_t id, uint32_t uid,
+/* core_add_levels() to a copy, if there are levels: then *askp is *expanded. */
+enum outcome levels_find(struct core *core, uint64_t id, uint32_t uid,
     const struct acquire_request **askp, struct acquire_request *expanded, const char **at_faultp);
-/* The same, if there are any. */
-static inline enum outcome levels_find(struct core *core, uint64_t id, uint32_t uid,
-    const struct acquire_request **askp, struct acquire_request *expanded, const char **at_faultp)
-{
-    return core->has_levels ? levels_find_some(core, id, uid, askp, expanded, at_faultp)
-                            : OUTCOME_OK;
-}
 
 /* ---- share.c ---- */
 

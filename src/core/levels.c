@@ -61,29 +61,27 @@ static enum outcome climb_from(
     return outcome;
 }
 
-static enum outcome levels_add(struct core *core, uint64_t id, uint32_t uid,
+enum outcome core_add_levels(struct core *core, uint64_t id, uint32_t uid,
     struct acquire_request *ask, const char **at_faultp)
 {
     const struct lease asker = {.id = id, .uid = uid, .attributes = ask->attributes};
     struct climb climb = {core, &asker, ask};
     enum outcome outcome = OUTCOME_OK;
-    for (size_t i = 0, n = ask->n_wants; outcome == OUTCOME_OK && i < n; i++) {
+    *at_faultp = NULL;
+    size_t n = core->has_levels ? ask->n_wants : 0;
+    for (size_t i = 0; outcome == OUTCOME_OK && i < n; i++) {
         outcome = climb_from(&climb, &ask->wants[i], at_faultp);
     }
     return outcome;
 }
 
-enum outcome core_add_levels(struct core *core, uint64_t id, uint32_t uid,
-    struct acquire_request *ask, const char **at_faultp)
-{
-    *at_faultp = NULL;
-    return core->has_levels ? levels_add(core, id, uid, ask, at_faultp) : OUTCOME_OK;
-}
-
-enum outcome levels_find_some(struct core *core, uint64_t id, uint32_t uid,
+enum outcome levels_find(struct core *core, uint64_t id, uint32_t uid,
     const struct acquire_request **askp, struct acquire_request *expanded, const char **at_faultp)
 {
+    if (!core->has_levels) {
+        return OUTCOME_OK;
+    }
     *expanded = **askp;
     *askp = expanded;
-    return levels_add(core, id, uid, expanded, at_faultp);
+    return core_add_levels(core, id, uid, expanded, at_faultp);
 }
