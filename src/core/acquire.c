@@ -154,7 +154,7 @@ static enum outcome why_not_now(const struct core *core, const struct lease *lea
 static bool take_charge(struct core *core, const struct lease *lease, struct charge *charge,
     enum account_slot slot)
 {
-    if (lease_replaces(lease) && newest_finds_older(core, lease)) {
+    if (newest_finds_older(core, lease)) {
         charge_force(charge, &core->accounts, lease->uid, slot);
         return true;
     }
@@ -175,7 +175,7 @@ enum outcome acquire_wait(struct core *core, struct lease *lease, const struct a
     if (ask->wait == 0) {
         return why_not_now(core, lease, ask, at_faultp);
     }
-    bool replaces = lease_replaces(lease) && newest_finds_older(core, lease);
+    bool replaces = newest_finds_older(core, lease);
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct resource *resource = lease->claims[i].resource;
         if (resource_waiting(resource) - replaces > resource->definition->max_waiters) {
@@ -264,9 +264,7 @@ static enum outcome acquire(struct core *core, struct client *client,
         return outcome;
     }
     effects_change(effects, lease);
-    if (lease_replaces(lease)) {
-        newest_replaces(core, lease, now, effects);
-    }
+    newest_replaces(core, lease, now, effects);
     *leasep = lease;
     return outcome;
 }

@@ -175,7 +175,7 @@ const struct claim *claim_identity_ahead(const struct core *core, const struct c
 bool newest_finds_older(const struct core *core, const struct lease *lease);
 /* The first claim where too many would wait for its identity, if it waits, too; NULL: none. */
 const struct claim *newest_crowd(const struct core *core, const struct lease *lease);
-/* A waiting or held lease that replaces: the older ones that wait end, and it takes their place. */
+/* If the waiting or held lease replaces: the older ones that wait end, and it takes their place. */
 void newest_replaces(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
 
