@@ -82,7 +82,7 @@ static void climb_to(struct climb *climb, const char *name, uint64_t count)
     } else if (definition == climb->start) {
         refuse(climb, "%s leads back to this resource, in a circle", name);
     } else if (definition->database != climb->start->database) {
-        refuse(climb, "%s has another scope or database: a level is of the same", name);
+        refuse(climb, "%s must have the scope and database of this resource", name);
     } else if (i == MAX_RESOURCES_PER_LEASE - 1) {
         refuse(climb, "%s is one level too many: a lease has at most 16 resources", name);
     } else if (i == climb->n || climb->counts[i] < count) {
@@ -116,7 +116,7 @@ static void check_counts(struct climb *climb)
         if (limit != 0 && climb->counts[i] > most) {
             complain(&climb->loading->complaints, climb->use->place, climb->use->section,
                 key_table[KEY_also].word,
-                "one unit would take %llu of %s, and at most %lu can be had",
+                "one unit takes %llu of %s, which grants at most %lu at once",
                 (unsigned long long)climb->counts[i], climb->names[i], (unsigned long)most);
         }
     }

@@ -1,7 +1,8 @@
-/* level_rules.h - `also`: the levels of which who takes units of a resource takes some as well. */
+/* level_rules.h - checks the levels (`also`) of all definitions. */
 #pragma once
 
 struct loading;
 
-/* All files have been read, and their databases found: complains of levels that cannot be. */
+/* Call once all files are read, and their databases found. Complains of levels that are unknown, lead
+ * in a circle, or are too small. */
 void levels_check(struct loading *loading);

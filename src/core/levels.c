@@ -1,5 +1,5 @@
-/* levels.c - `also`: a request takes units of the levels of what it asks for, and of theirs,
- * whether it names them or not. */
+/* levels.c - adds to a request the levels (`also`) of the resources that it names, and of these
+ * levels. */
 #include "core/internal.h"
 
 #include <string.h>

@@ -49,23 +49,23 @@ static const struct {
         "t.conf:3: [semaphore a/*] also: a/x leads back to this resource, in a circle"},
     {"[semaphore a/*]\nlimit = 3\nalso = a/x\n[lock a/x]\n", ""},
     {A("l:1000000") "[semaphore l]\nlimit = 9\nalso = m:1000000\n[semaphore m]\nlimit = 9\n",
-        AT "one unit would take 1000000 of l, and at most 9 can be had\n" AT
-           "one unit would take 10000000 of m, and at most 9 can be had\n"
-           "t.conf:6: [semaphore l] also: one unit would take 1000000 of m, and at most 9 can be "
-           "had"},
+        AT "one unit takes 1000000 of l, which grants at most 9 at once\n" AT
+           "one unit takes 10000000 of m, which grants at most 9 at once\n"
+           "t.conf:6: [semaphore l] also: one unit takes 1000000 of m, which grants at most 9 "
+           "at once"},
     {A("b") B("c:2") "[semaphore c]\nlimit = 1\nalso = b:2\n",
         "t.conf:6: [semaphore b] also: b leads back to this resource, in a circle\n"
         "t.conf:9: [semaphore c] also: c leads back to this resource, in a circle"},
-    {A("l:2") "[lock l]\n", AT "one unit would take 2 of l, and at most 1 can be had"},
+    {A("l:2") "[lock l]\n", AT "one unit takes 2 of l, which grants at most 1 at once"},
     {A("l:2") "[lock l]\nlimit = 0\n", ""},
     {A("s:4") "[semaphore s]\nlimit = 9\nmax-units-per-user = 3\n",
-        AT "one unit would take 4 of s, and at most 3 can be had"},
+        AT "one unit takes 4 of s, which grants at most 3 at once"},
     {A("s:3") "[semaphore s]\nlimit = 9\nrate = 1/1s\nburst = 2\n",
-        AT "one unit would take 3 of s, and at most 2 can be had"},
+        AT "one unit takes 3 of s, which grants at most 2 at once"},
     {A("b:2") B("l:2") "[semaphore l]\nlimit = 3\n",
-        AT "one unit would take 4 of l, and at most 3 can be had"},
+        AT "one unit takes 4 of l, which grants at most 3 at once"},
     {A("s") "[redis]\nurl = redis://h\n[semaphore s]\nlimit = 9\nscope = fleet\n",
-        AT "s has another scope or database: a level is of the same"},
+        AT "s must have the scope and database of this resource"},
     {A("t/1 t/2 t/3 t/4 t/5 t/6 t/7 t/8 t/9 t/10 t/11 t/12 t/13 t/14 t/15")
         "[semaphore t/*]\nlimit = 9\n", ""},
     {A("t/1 t/2 t/3 t/4 t/5 t/6 t/7 t/8 t/9 t/10 t/11 t/12 t/13 t/14 t/15")
