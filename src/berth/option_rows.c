@@ -209,7 +209,7 @@ const struct option_row option_rows[] = {
         "end an older request of --holder that waits, and take its place;\n"
         "--replace=running: and stop the job of one that was granted"},
     {0, IN_BOTH, "share", "WORD", TO(set_share, share),
-        "whose turn it takes, where the order is fair (yours)"},
+        "the word whose turn it takes where the order is fair (none)"},
     {0, IN_BOTH, "reason", "TEXT", TO(set_reason, reason), "text for berthctl status to show"},
     {'s', IN_BOTH, "signal", "SIG", TO(set_signal, signal),
         "the signal that asks the job to stop (TERM)"},
