@@ -143,7 +143,7 @@ do -- this block keeps its helpers out of the 200 locals that Lua allows
             db.layout, db.replid = tonumber(values[1]), values[2]
             db.ttl, db.clock, db.last = tonumber(values[3]), tonumber(values[4]), tonumber(values[5])
             db.last_text = values[5]
-        db.grace = values[6] and tonumber(values[6]) or nil
+            db.grace = values[6] and tonumber(values[6]) or nil
             db.epoch, db.lag = tonumber(values[7]), tonumber(values[8])
             db.sequence_text = values[9] or '0'
             db.sequence = tonumber(db.sequence_text)
