@@ -3,6 +3,6 @@
 
 struct loading;
 
-/* Call once all files are read, and their databases found. Complains of levels that are unknown, lead
- * in a circle, or are too small. */
+/* Call once all files are read, and their databases found. Complains of levels that are unknown,
+ * lead in a circle, or are too small. */
 void levels_check(struct loading *loading);
