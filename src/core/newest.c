@@ -31,21 +31,12 @@ static struct group group_of(const struct lease *lease)
     return group;
 }
 
-static bool has_resource(const struct group *group, const struct resource *resource)
+static bool is_in(const struct group *group, struct lease *lease)
 {
-    size_t i = 0;
-    while (i < group->n && group->resources[i] != resource) {
-        i++;
-    }
-    return i < group->n;
-}
-
-static bool is_in(const struct group *group, const struct lease *lease)
-{
-    struct group own = group_of(lease);
-    bool is_in = own.uid == group->uid && own.n == group->n;
+    bool is_in = lease->uid == group->uid && group_of(lease).n == group->n;
     for (size_t i = 0; is_in && i < group->n; i++) {
-        is_in = has_resource(&own, group->resources[i]);
+        const struct claim *claim = lease_own_claim(lease, group->resources[i]);
+        is_in = claim && !claim->is_level;
     }
     return is_in;
 }
