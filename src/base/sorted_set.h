@@ -73,6 +73,12 @@ static inline bool sorted_set_node_is_before(
 {
     return a->major != b->major ? a->major < b->major : a->minor < b->minor;
 }
+/* Either may be NULL, for none. */
+static inline struct sorted_set_node *sorted_set_node_earlier(
+    struct sorted_set_node *a, struct sorted_set_node *b)
+{
+    return !a || (b && sorted_set_node_is_before(b, a)) ? b : a;
+}
 /* The number of nodes with a smaller key. */
 uint32_t sorted_set_count_below(const struct sorted_set *set, uint64_t major, uint64_t minor);
 /* The sum of the weights of nodes with a smaller key. */

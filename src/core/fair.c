@@ -169,11 +169,9 @@ static struct sorted_set_node *first_of(const struct sorted_set *set, int32_t pr
 static struct sorted_set_node *first_waiter(const struct resource *resource, int32_t priority)
 {
     struct sorted_set_node *first = first_of(&resource->queue, priority);
-    struct sorted_set_node *kept = first_of(&resource->kept, priority);
-    struct sorted_set_node *aside = first_of(&resource->aside, priority);
-    return first                                                        ? first
-        : kept && (!aside || sorted_set_node_is_before(kept, aside)) ? kept
-                                                                        : aside;
+    return first ? first
+                 : sorted_set_node_earlier(
+                       first_of(&resource->kept, priority), first_of(&resource->aside, priority));
 }
 
 static void forget_if_none_waits(struct resource *resource, int32_t priority)

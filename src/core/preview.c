@@ -18,15 +18,10 @@ static uint32_t count_before(const struct sorted_set *order, const struct sorted
     return sorted_set_count_below(order, node->major, node->minor);
 }
 
-static struct sorted_set_node *earlier_of(struct sorted_set_node *a, struct sorted_set_node *b)
-{
-    return !a || (b && sorted_set_node_is_before(b, a)) ? b : a;
-}
-
 struct ahead resource_ahead(const struct resource *resource, const struct sorted_set_node *own)
 {
-    struct sorted_set_node *first =
-        earlier_of(sorted_set_first(&resource->queue), sorted_set_first(&resource->kept));
+    struct sorted_set_node *first = sorted_set_node_earlier(
+        sorted_set_first(&resource->queue), sorted_set_first(&resource->kept));
     bool is_ahead = first && sorted_set_node_is_before(first, own);
     return (struct ahead){
         .n_active = count_before(&resource->queue, own) + count_before(&resource->kept, own),
