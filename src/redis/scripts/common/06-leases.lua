@@ -75,8 +75,8 @@ function batch.look_up(keys)
 end
 
 -- A record is packed: parsing text would cost as much as all the commands of a call. `since` is when a holder
--- got its units, on the session clock; nil: it waits. `heir`: the KEY of a newer
--- lease that has its place, or for which its daemon was asked to stop it. What a newer berthd has put behind these thirteen is carried.
+-- got its units, on the session clock; nil: it waits. `heir`: the KEY of a newer lease that has its place, or for which
+-- its daemon was asked to stop it. What a newer berthd has put behind these thirteen is carried.
 local function load_lease(key)
     local record = batch.records[key]
     if record == nil then
