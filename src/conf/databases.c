@@ -181,7 +181,8 @@ void fleet_use_note(struct loading *loading)
     enum key_id key = section->lines[KEY_redis] != 0 ? KEY_redis : KEY_scope;
     if (definition->order == ORDER_FIRST_FIT) {
         KEY_COMPLAIN(loading, KEY_order,
-            "not in fleet scope yet: first-fit is for scope = host; a fleet's order is fifo or fair");
+            "not in fleet scope yet: first-fit is for scope = host; a fleet's order is fifo or "
+            "fair");
     }
     if (definition->n_items > MAX_FLEET_ITEMS) {
         KEY_COMPLAIN(loading, KEY_items,

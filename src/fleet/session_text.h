@@ -137,8 +137,8 @@ struct fleet_event {
     uint64_t id; /* the lease's */
     uint64_t ticket; /* GRANTED, MOVED */
     /* GRANTED: the claims. MOVED: the position. CIRCLE: the resource. REPLACED: by which lease.
-     * REVOKE, WITHDRAW, DROP, RELEASE: "BY|REASON", who wants that, and their words, encoded; either
-     * may be "". */
+     * REVOKE, WITHDRAW, DROP, RELEASE: "BY|REASON", who wants that, and their words, encoded;
+     * either may be "". */
     const char *text;
 };
 

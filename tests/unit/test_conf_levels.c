@@ -10,7 +10,9 @@ TestSuite(conf_levels, .init = conf_test_init, .fini = scratch_end, .timeout = 2
 Test(conf_levels, what_arrives)
 {
     struct conf *conf = load_good("[semaphore a/*]\nlimit = 3\nalso = t:2\n  u/x\n"
-                                  "[lock t]\nshared = 9\n[semaphore u/*]\nlimit = 0\nalso = w\n[pool w]\nitems = x y\n");
+                                  "[lock t]\nshared = 9\n"
+                                  "[semaphore u/*]\nlimit = 0\nalso = w\n"
+                                  "[pool w]\nitems = x y\n");
     const struct definition *a = &conf->definitions[0];
     cr_assert_eq(a->n_levels, 2);
     cr_expect_str_eq(a->levels[0].name, "t");
