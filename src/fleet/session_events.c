@@ -56,31 +56,29 @@ struct inflight_call *renewal_next_call(struct session *session)
 
 /* ---- events ---- */
 
-/* WITHDRAW: a newer request of its own user wants its place. */
-static enum outcome why_taken(enum event_kind kind)
-{
-    bool is_by_user = kind == FLEET_WITHDRAW;
-    return kind == FLEET_DROP ? OUTCOME_DROPPED : is_by_user ? OUTCOME_WITHDRAWN : OUTCOME_REVOKED;
-}
+/* The events that take a lease away. WITHDRAW: a newer request of its own user wants its place. */
+static const struct {
+    uint8_t verb;
+    uint8_t why; /* enum outcome */
+} takings[N_FLEET_EVENTS] = {
+    [FLEET_REVOKE] = {SESSION_REVOKE, OUTCOME_REVOKED},
+    [FLEET_WITHDRAW] = {SESSION_WITHDRAW, OUTCOME_WITHDRAWN},
+    [FLEET_DROP] = {SESSION_DROP, OUTCOME_DROPPED},
+    [FLEET_RELEASE] = {SESSION_RELEASE, OUTCOME_RELEASED},
+};
 
 /* What is known of an event that takes that lease away. `words` is its text, which this changes. */
 static struct session_taking taking_of(char *words, const struct lease *lease, enum event_kind kind)
 {
-    static const uint8_t verbs[N_FLEET_EVENTS] = {
-        [FLEET_REVOKE] = SESSION_REVOKE,
-        [FLEET_WITHDRAW] = SESSION_WITHDRAW,
-        [FLEET_DROP] = SESSION_DROP,
-        [FLEET_RELEASE] = SESSION_RELEASE,
-    };
     char *reason = words + strcspn(words, "|");
     if (*reason == '|') {
         *reason++ = '\0';
     }
     bool has_reason = reason[0] != '\0' && percent_decode(reason) && strlen(reason) <= REASON_BYTES;
     return (struct session_taking){
-        .verb = verbs[kind],
+        .verb = takings[kind].verb,
         .is_repeat = (kind == FLEET_REVOKE || kind == FLEET_WITHDRAW) &&
-            !core_would_stop(lease, why_taken(kind)),
+            !core_would_stop(lease, takings[kind].why),
         .by = actor_parse(words),
         .reason = has_reason ? reason : NULL,
     };
@@ -101,7 +99,7 @@ static void take_away(struct session *session, struct lease *lease, const struct
     if (may && kind == FLEET_RELEASE) {
         core_end(session->core, lease, NULL, session->now, session->effects);
     } else if (may) {
-        core_revoke(session->core, lease, why_taken(kind), taking.reason, session->now,
+        core_revoke(session->core, lease, takings[kind].why, taking.reason, session->now,
             session->effects);
     }
     free(words);
