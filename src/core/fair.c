@@ -243,6 +243,18 @@ uint64_t fair_next_ticket(struct core *core, struct lease *lease, uint64_t numbe
     return rank_from(base, cost_of(claim));
 }
 
+uint64_t fair_ticket_after(struct lease *lease, struct lease *older)
+{
+    const struct claim *claim = fair_claim(lease), *theirs = fair_claim(older);
+    uint64_t ticket = lease_rank(older);
+    bool is_paid = claim && theirs && claim->resource == theirs->resource;
+    if (!is_paid || ticket_is_first(ticket)) {
+        return ticket;
+    }
+    uint64_t paid = cost_of(theirs);
+    return rank_from(ticket > paid ? ticket - paid : 0, cost_of(claim));
+}
+
 struct sorted_set_node fair_new_place(
     const struct resource *resource, uint32_t uid, uint32_t count, bool is_all)
 {

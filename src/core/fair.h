@@ -33,6 +33,8 @@ void fair_set_ticket(struct lease *lease, uint64_t ticket);
  * the request or the move: later ones have larger ones. If it waits, its rank counts as its
  * flow's. */
 uint64_t fair_next_ticket(struct core *core, struct lease *lease, uint64_t number);
+/* That of a lease which takes the place of an older one: its rank costs what it wants itself. */
+uint64_t fair_ticket_after(struct lease *lease, struct lease *older);
 /* The waiting lease gets its units, and others may wait behind it. */
 void fair_is_granted(struct core *core, const struct lease *lease);
 /* The lease could be granted. Its user's words take turns, in their order from the last that was

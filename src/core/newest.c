@@ -6,6 +6,7 @@
  * or a request of another group that replaces nothing. */
 #include "base/ticket.h"
 #include "base/words.h"
+#include "core/fair.h"
 #include "core/internal.h"
 #include "core/keep.h"
 #include "core/queue.h"
@@ -90,9 +91,9 @@ static void deny(struct core *core, struct lease *older, const struct lease *by,
 
 /* What others let it have already counts on: a stream of ever newer requests waits like one. */
 static void take_place(struct core *core, struct lease *lease, struct lease *older,
-    nanoseconds now, struct effects *effects)
+    uint64_t ticket, nanoseconds now, struct effects *effects)
 {
-    uint64_t ticket = lease_rank(older), number = older->waiting->number;
+    uint64_t number = older->waiting->number;
     struct progress progress;
     keep_note(&progress, older, lease);
     deny(core, older, lease, now, effects);
@@ -107,10 +108,11 @@ void newest_replaces(
 {
     struct lease *older;
     while ((older = find_older(core, lease))) {
+        uint64_t ticket = fair_ticket_after(lease, older);
         bool is_earlier = lease->state == LEASE_WAITING &&
-            ticket_is_before(lease_rank(older), lease_rank(lease));
+            ticket_is_before(ticket, lease_rank(lease));
         if (is_earlier) {
-            take_place(core, lease, older, now, effects);
+            take_place(core, lease, older, ticket, now, effects);
         } else {
             deny(core, older, lease, now, effects);
         }

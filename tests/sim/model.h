@@ -521,6 +521,8 @@ void model_fair_swap(struct model_lease *lease, struct model_lease *other);
 /* Call after waiters have gone, or their rules have changed. */
 void model_fair_forget(struct model *model);
 /* It is no waiter any more. */
+/* Of a request that takes the place of an older one. */
+uint64_t model_ticket_after(struct model_lease *lease, struct model_lease *older);
 void model_fair_left(struct model *model, const struct model_lease *lease);
 /* A waiter gets its units. */
 void model_fair_granted(struct model *model, struct model_lease *lease);

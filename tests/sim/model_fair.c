@@ -100,6 +100,17 @@ uint64_t model_rank(struct model *model, struct model_lease *lease, uint64_t num
     return base + cost_of(claim);
 }
 
+uint64_t model_ticket_after(struct model_lease *lease, struct model_lease *older)
+{
+    const struct model_claim *claim = fair_claim(lease), *theirs = fair_claim(older);
+    uint64_t ticket = ticket_of(older);
+    if (older->is_first || !claim || !theirs || claim->resource != theirs->resource) {
+        return ticket;
+    }
+    uint64_t paid = cost_of(theirs);
+    return (ticket > paid ? ticket - paid : 0) + cost_of(claim);
+}
+
 void model_fair_left(struct model *model, const struct model_lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {

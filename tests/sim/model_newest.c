@@ -87,11 +87,14 @@ void model_replace_older(struct model *model, struct model_lease *lease)
     struct model_lease *older;
     while ((older = next_older(model, lease))) {
         struct model_lease before = *older;
+        uint64_t ticket = before.moved ? before.moved : before.id;
+        before.number = before.number ? before.number : ticket;
+        before.moved = model_ticket_after(lease, older);
         model_lease_end(model, older, OUTCOME_REPLACED);
         if (!lease->held && stands_before(&before, lease)) {
-            lease->moved = before.moved ? before.moved : before.id;
+            lease->moved = before.moved;
             lease->is_first = before.is_first;
-            lease->number = before.number ? before.number : lease->moved;
+            lease->number = before.number;
             model_stand_again(model, lease);
             model_go_on_from(model, lease, &before);
         }
