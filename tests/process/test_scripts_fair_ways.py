@@ -23,6 +23,16 @@ def test_the_newest_has_the_rank_of_the_older_one(world):
     assert order(world) == ["a4", "b1", "a2", "a3"] and len(members(world)) == 4
 
 
+def test_the_newest_costs_what_it_wants(world):
+    a = begin(world)
+    small = pushes(a, "a1", "a").ticket
+    for i in range(1, 4):
+        a.acquire(f"b{i}", "a", uid=B)
+    large = pushes(a, "a2", ("a", 2), at=2).ticket
+    assert large == small + 1 and order(world) == ["b1", "a2", "b2", "b3"]
+    assert pushes(a, "a3", "a", at=3).ticket == small
+
+
 def test_the_newest_keeps_a_better_rank_of_its_own(world):
     a, = world.several(1, {"a": definition(fair="share")})
     a.acquire("0", "a")

@@ -120,8 +120,9 @@ end
 
 -- `first`: or nil. With a rank, the lease's own place may be the earlier one.
 local function take_place_of(lease, first)
-    if first and (first.ticket > MAX_CREDIBLE or first.ticket < lease.ticket) then
-        lease.ticket, lease.order = first.ticket, nil
+    local ticket = first and made.newest.ticket_after(lease, first)
+    if ticket and (ticket > MAX_CREDIBLE or ticket < lease.ticket) then
+        lease.ticket, lease.order = ticket, nil
         lease.info = lease.info .. (match(first.info, ' rank=%d+') or '') -- among its user's words
     end
 end

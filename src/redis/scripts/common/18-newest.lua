@@ -99,6 +99,11 @@ function make.newest()
         return older, first
     end
 
+    -- The ticket with which a lease stands in that one's place.
+    function newest.ticket_after(lease, other)
+        return db.fairs and rooms.is_fair(lease) and made.fair.ticket_after(lease, other) or other.ticket
+    end
+
     -- Its daemon hears of it first: that is safe, whatever comes of the new one.
     local function end_wait(lease, heir)
         if lease.state == 'W' then
@@ -115,8 +120,8 @@ function make.newest()
     function newest.take_over(lease, older)
         for _, other in ipairs(older or group_of(lease)) do
             if older or other.state ~= 'H' and is_older(other, lease) then
-                if lease.road and other.state == 'W' and lease.state == 'W' and other.ticket == lease.ticket
-                    and has_all_of(lease.claims, other.claims) then
+                if lease.road and other.state == 'W' and lease.state == 'W'
+                    and lease.ticket == newest.ticket_after(lease, other) and has_all_of(lease.claims, other.claims) then
                     made.roads.inherit(lease, other)
                 end
                 end_wait(other, lease.key)

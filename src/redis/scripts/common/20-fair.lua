@@ -145,6 +145,15 @@ function make.fair()
         end
     end
 
+    -- The ticket of a lease that takes the place of another: its rank costs what it wants itself.
+    function fair.ticket_after(lease, other)
+        local claim, theirs = ranked_by(lease), ranked_by(other)
+        if not claim or not theirs or claim.name ~= theirs.name or other.ticket > MAX_CREDIBLE then
+            return other.ticket
+        end
+        return min(max(other.ticket - cost_of(theirs), 0) + cost_of(claim), MAX_CREDIBLE)
+    end
+
     -- The lease waits, with its ticket. Before its record is written.
     function fair.note(lease)
         local claim, line, flow = ranked_by(lease)
