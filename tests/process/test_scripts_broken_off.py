@@ -17,7 +17,8 @@ T = 30000
 DEFINITIONS = {
     "a": definition(limit=2), "b": definition(limit=2), "c": definition(limit=1, cooldown=2000),
     "q": definition(limit=4, user=2), "p": definition("pool", 0, ("x", "y", "z"), select="lru"),
-    "t/*": definition(limit=1), "r": definition(limit=9, rate=(1, 2000), burst=2), "m": definition(limit=2000, user=1900), "n": definition(limit=200, cooldown=2000),
+    "t/*": definition(limit=1), "r": definition(limit=9, rate=(1, 2000), burst=2, fair="user"),
+    "m": definition(limit=2000, user=1900), "n": definition(limit=200, cooldown=2000),
     "f": definition(limit=2, fair="user"),
 }
 LIMITS = {"a": 2, "b": 2, "c": 1, "q": 4, "p": 3, "t/1": 1, "r": 9, "m": 2000, "n": 200, "f": 2}
@@ -514,6 +515,25 @@ def a_place_is_taken_by_a_grant(world, a, b):
     return lambda **how: takes_the_place(a, "1", "q", uid=1, nowait=True, **how)
 
 
+def a_place_where_all_ways_meet(world, a, b):
+    """`r` has a rate, is fair, and a level of `a` and of `b`."""
+    has_its_burst(world)
+    b.acquire("1", ("r", 2), uid=1)
+    for i in range(2, 5):
+        b.acquire(str(i), "r", uid=1, info=f"pid=1 share=w{i}")
+    b.acquire("5", "a", "b", "r", holder="i", info="pid=1 levels=r share=x replace=waiting")
+    a.acquire("2", "r", "b", info="pid=1 levels=r")
+    return lambda **how: a.acquire("1", "b", ("a", 2), ("r", 2), holder="i",
+                                   info="pid=1 at=1 levels=r share=y replace=running", **how)
+
+
+def an_instant_where_all_ways_meet(world, a, b):
+    a_place_where_all_ways_meet(world, a, b)()
+    ok(b.release("1", "2", "3", "4"))
+    world.tick(4000)
+    return lambda **how: a.renew(**how)
+
+
 def a_place_behind_the_holder(world, a, b):
     takes_the_place(b, "1", "a", "b")
     takes_the_place(b, "2", "a", "b", word="running")
@@ -586,7 +606,8 @@ SCENES = [a_waiter_begins_to_keep, a_keeper_loses_it, the_end_of_patience,
           a_move, a_move_of_one_aside, a_move_of_a_keeper, a_pause, a_resume, a_larger_limit, a_definition, an_event, an_acknowledgement, a_begin,
           the_end_of_a_listing, a_listing_after_a_loss, a_listing_that_wins, a_listing_that_wins_what_rests,
           the_end_of_a_grace, the_beginning_of_a_grace,
-          a_place_is_taken, a_plain_ones_place_is_taken, a_place_is_taken_by_a_grant, a_place_behind_the_holder,
+          a_place_where_all_ways_meet, a_place_is_taken, a_plain_ones_place_is_taken,
+          a_place_is_taken_by_a_grant, a_place_behind_the_holder,
           a_holder_makes_room, a_listing_that_replaces,
           an_acquire_with_a_rank, an_acquire_with_a_rank_that_goes_at_once, a_release_that_moves_a_turn_on,
           a_grant_of_the_last_one_in_turn, a_release_that_lets_another_word_go, a_move_to_another_turn, a_listing_of_turns,
@@ -711,7 +732,8 @@ def test_broken_off_anywhere(redis_server, clock, scene):
 
 
 @pytest.mark.parametrize("scene", [an_acquire_with_a_rate, an_acquire_that_waits_for_a_rate,
-                                   the_next_instant_of_a_rate], ids=lambda scene: scene.__name__)
+                                   the_next_instant_of_a_rate, an_instant_where_all_ways_meet],
+                         ids=lambda scene: scene.__name__)
 def test_a_rate_is_never_exceeded(redis_server, clock, scene):
     """What a call that was broken off would have granted may have gone; then it goes a little later."""
     for after, world, a, b, call, broken_off in breaks(redis_server, clock, scene):
