@@ -191,6 +191,12 @@ static uint32_t cost(const struct resource *resource, uint32_t count, bool is_al
     return units > 0 ? units : 1;
 }
 
+/* In the upper half of the tickets each request costs 1: nobody can use them up for all. */
+static uint64_t price(uint64_t rank, uint32_t cost)
+{
+    return rank < TICKET_NUMBER_MAX / 2 ? cost : 1;
+}
+
 static uint32_t cost_of(const struct claim *claim)
 {
     return cost(claim->resource, claim->count, claim->is_all);
@@ -208,7 +214,7 @@ static uint64_t clock_now(
         known ? first_of(&resource->queue, priority) : first_waiter(resource, priority);
     if (first) {
         uint64_t rank = first->major & TICKET_FIRST_MAX;
-        uint64_t of_first = cost_of(place_of_node(first)->claim);
+        uint64_t of_first = price(rank, cost_of(place_of_node(first)->claim));
         clock = larger(clock, rank > of_first ? rank - of_first : 1);
         clock = flow || clock < rank ? clock : rank;
     }
@@ -225,7 +231,7 @@ static uint64_t base_for(const struct resource *resource, const struct flow_key 
 
 static uint64_t rank_from(uint64_t base, uint32_t cost)
 {
-    return base < TICKET_NUMBER_MAX - cost ? base + cost : TICKET_NUMBER_MAX;
+    return base < TICKET_NUMBER_MAX ? base + price(base, cost) : TICKET_NUMBER_MAX;
 }
 
 uint64_t fair_next_ticket(struct core *core, struct lease *lease, uint64_t number)
@@ -251,7 +257,7 @@ uint64_t fair_ticket_after(struct lease *lease, struct lease *older)
     if (!is_paid || ticket_is_first(ticket)) {
         return ticket;
     }
-    uint64_t paid = cost_of(theirs);
+    uint64_t paid = price(ticket, cost_of(theirs));
     return rank_from(ticket > paid ? ticket - paid : 0, cost_of(claim));
 }
 

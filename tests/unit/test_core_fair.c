@@ -252,6 +252,13 @@ Test(fair, several_resources)
     tell(several);
 }
 
+Test(fair, tickets_are_not_used_up)
+{
+    core_begin_numbers(the_core(), UINT64_C(1) << 51);
+    given(FAIR, "ann has A: s:4", "ann waits B: s:2", "ann waits C: s:all", "bob waits D: s",
+        "bob waits E: s", "bob waits F: s", "lines s -> A | B D C E F |");
+}
+
 /* ---- always somebody waits ---- */
 
 enum { MAX_HERE = 64, N_USERS = 4 };
