@@ -33,6 +33,17 @@ def test_the_newest_costs_what_it_wants(world):
     assert pushes(a, "a3", "a", at=3).ticket == small
 
 
+def test_nobody_uses_up_the_tickets(world):
+    """In their upper half each request costs 1."""
+    a = begin(world)
+    half = 2 ** 51 + 10
+    assert a.acquire("1", "a", uid=A, ticket=half).ticket == half
+    assert a.acquire("2", ("a", 2), uid=A).ticket == half + 1
+    assert a.acquire("3", ("a", 2), uid=B).ticket == half
+    assert pushes(a, "4", "a", uid=B).ticket == half + 1
+    assert pushes(a, "5", ("a", 2), uid=B, at=2).ticket == half + 1
+
+
 def test_the_newest_keeps_a_better_rank_of_its_own(world):
     a, = world.several(1, {"a": definition(fair="share")})
     a.acquire("0", "a")

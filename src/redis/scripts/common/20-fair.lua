@@ -66,8 +66,9 @@ function make.fair()
         end
     end
 
-    local function cost_of(claim)
-        return claim.is_all and max(limit_of(resource_of(claim.name), own_limit(claim)), 1) or claim.count
+    -- In the upper half of the tickets each request costs 1: nobody can use them up for all.
+    local function cost_of(claim, rank)
+        return rank >= MAX_CREDIBLE / 2 and 1 or claim.is_all and max(limit_of(resource_of(claim.name), own_limit(claim)), 1) or claim.count
     end
 
     local function some_of(line, n)
@@ -128,7 +129,7 @@ function make.fair()
         local other = first and load_lease(match(first, '(%S+)$'))
         local theirs = other and claim_on(other, name)
         if theirs then
-            turn = max(turn, other.ticket - cost_of(theirs))
+            turn = max(turn, other.ticket - cost_of(theirs, other.ticket))
             return is_first_of_flow and min(turn, other.ticket) or turn
         end
         return turn
@@ -141,7 +142,7 @@ function make.fair()
         local last = is_waited_for and last_rank(line, flow)
         local before = last and max(turn_of(lease, claim.name, line, last == 0), last) or 0
         if before > 0 then
-            lease.ticket = min(before + cost_of(claim), MAX_CREDIBLE)
+            lease.ticket = min(before + cost_of(claim, before), MAX_CREDIBLE)
         end
     end
 
@@ -151,7 +152,8 @@ function make.fair()
         if not claim or not theirs or claim.name ~= theirs.name or other.ticket > MAX_CREDIBLE then
             return other.ticket
         end
-        return min(max(other.ticket - cost_of(theirs), 0) + cost_of(claim), MAX_CREDIBLE)
+        local before = max(other.ticket - cost_of(theirs, other.ticket), 0)
+        return min(before + cost_of(claim, before), MAX_CREDIBLE)
     end
 
     -- The lease waits, with its ticket. Before its record is written.
