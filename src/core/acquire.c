@@ -264,7 +264,9 @@ static enum outcome acquire(struct core *core, struct client *client,
         return outcome;
     }
     effects_change(effects, lease);
-    newest_replaces(core, lease, now, effects);
+    if (lease_replaces(lease)) {
+        newest_replaces(core, lease, now, effects);
+    }
     *leasep = lease;
     return outcome;
 }

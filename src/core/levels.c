@@ -64,11 +64,14 @@ static enum outcome climb_from(
 enum outcome core_add_levels(struct core *core, uint64_t id, uint32_t uid,
     struct acquire_request *ask, const char **at_faultp)
 {
+    *at_faultp = NULL;
+    if (!core->has_levels) {
+        return OUTCOME_OK;
+    }
     const struct lease asker = {.id = id, .uid = uid, .attributes = ask->attributes};
     struct climb climb = {core, &asker, ask};
     enum outcome outcome = OUTCOME_OK;
-    *at_faultp = NULL;
-    size_t n = core->has_levels ? ask->n_wants : 0;
+    size_t n = ask->n_wants;
     for (size_t i = 0; outcome == OUTCOME_OK && i < n; i++) {
         outcome = climb_from(&climb, &ask->wants[i], at_faultp);
     }
