@@ -257,6 +257,9 @@ uint64_t fair_ticket_after(struct lease *lease, struct lease *older)
     if (!is_paid || ticket_is_first(ticket)) {
         return ticket;
     }
+    if (older->attributes.priority != lease->attributes.priority) {
+        return TICKET_NUMBER_MAX; /* ranks of another priority may lie far behind */
+    }
     uint64_t paid = price(ticket, cost_of(theirs));
     return rank_from(ticket > paid ? ticket - paid : 0, cost_of(claim));
 }

@@ -44,6 +44,15 @@ def test_nobody_uses_up_the_tickets(world):
     assert pushes(a, "5", ("a", 2), uid=B, at=2).ticket == half + 1
 
 
+def test_the_newest_has_no_rank_of_another_priority(world):
+    a = begin(world)
+    low = pushes(a, "a1", "a", priority=-1).ticket
+    for i in range(1, 4):
+        a.acquire(f"b{i}", "a", uid=B)
+    assert pushes(a, "z1", "a", at=2).ticket > low
+    assert order(world) == ["b1", "z1", "b2", "b3"]
+
+
 def test_the_newest_keeps_a_better_rank_of_its_own(world):
     a, = world.several(1, {"a": definition(fair="share")})
     a.acquire("0", "a")

@@ -107,6 +107,9 @@ uint64_t model_ticket_after(struct model_lease *lease, struct model_lease *older
     if (older->is_first || !claim || !theirs || claim->resource != theirs->resource) {
         return ticket;
     }
+    if (lease->priority != older->priority) {
+        return UINT64_MAX;
+    }
     uint64_t paid = cost_of(theirs);
     return (ticket > paid ? ticket - paid : 0) + cost_of(claim);
 }

@@ -151,6 +151,8 @@ function make.fair()
         local claim, theirs = ranked_by(lease), ranked_by(other)
         if not claim or not theirs or claim.name ~= theirs.name or other.ticket > MAX_CREDIBLE then
             return other.ticket
+        elseif lease.priority ~= other.priority then
+            return MAX_CREDIBLE -- ranks of another priority may lie far behind
         end
         local before = max(other.ticket - cost_of(theirs, other.ticket), 0)
         return min(before + cost_of(claim, before), MAX_CREDIBLE)
