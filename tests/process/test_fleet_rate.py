@@ -24,16 +24,15 @@ STEP = 0.4  # s, of api
 
 
 def test_one_rate_for_all_hosts(redis_server, hosts):  # noqa: F811
-    """A waiter is served when its instant comes: no renewal period (5 s) passes between two."""
-    pair = fleet(redis_server, hosts, text=CONFIG)
+    """A waiter is served when its instant comes, and not at the next renewal: that is in 10 minutes."""
+    pair = fleet(redis_server, hosts, text=CONFIG, ttl="1h")
     one, two = map(client_of, pair)
     begun = time.monotonic()
     waiting = [(client, asks(client, "acquire api")) for client in (one, two) * 5]
     for client, (lease, answer) in waiting:
         if answer.startswith("waiting "):
             assert event(client)[:2] == ("granted", lease)
-    taken = time.monotonic() - begun
-    assert 8 * STEP - 0.1 < taken < 8 * STEP + 3  # a burst of 2 at most, then one in each step
+    assert time.monotonic() - begun > 8 * STEP - 0.1  # a burst of 2 at most, then one in each step
 
 
 def test_it_lasts_over_restarts(redis_server, hosts):  # noqa: F811
