@@ -169,7 +169,7 @@ def test_libraries_of_versions_that_are_gone(redis_server, clock, probe):
 
     until(lambda: libraries() != {name, gone, used, "berth_Local"})
     assert libraries() == {name, used, "berth_Local"}
-    assert redis_server.do("FCALL", f"{used}_idle", 0) == 0
+    assert redis_server.do("FCALL", f"{used}_idle", 0) < 3600
     assert link.close() == []
 
 
