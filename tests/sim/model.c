@@ -226,7 +226,7 @@ static void take_levels(
             ask->wants[ask->n_wants++].is_level = true;
         }
         if (needs > ask->wants[k].count) {
-            ask->wants[k].count = ask->wants[k].is_all ? 1 : needs;
+            ask->wants[k].count = ask->wants[k].is_all ? ask->wants[k].count : needs;
             take_levels(model, ask, level, needs);
         }
     }

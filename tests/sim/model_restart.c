@@ -267,7 +267,7 @@ void model_reclaim(struct model *model, uint64_t id, int client)
         if (lease->stopping != OUTCOME_OK) {
             model_require_effect(model, EFFECT_STOP, lease, lease->stopping);
         }
-    } else if (model_may_go(model, lease)) {
+    } else if (model_may_go(model, lease) && model_fair_turn(model, lease) == lease) {
         model_require_outcome(model, OUTCOME_OK, NULL);
         model_lease_grant(model, lease, &model->trace->grant);
     } else {
